@@ -1,0 +1,42 @@
+# make venv | make demo | make test: each sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RANKS := 1 2 3 4
+# One thread a rank; ranks may outnumber cores, and then they yield to each other.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+export NUMBA_NUM_THREADS ?= 1
+export MPIR_CVAR_ENABLE_HEAVY_YIELD ?= 1
+
+.PHONY: venv demo test lint test-serial test-mpi clean
+
+venv: $(VENV)/ready
+
+$(VENV)/ready: setup.py constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[partition,pipebd,mpich,test]'
+	touch $@
+
+demo: venv
+	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo.sh
+
+test: lint test-serial test-mpi
+
+lint: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy hpc partition launch datasets tests
+
+test-serial: venv
+	PATH="$(CURDIR)/$(BIN):$$PATH" timeout -s TERM 3000 $(BIN)/python -m pytest -m "not mpi"
+
+test-mpi: venv
+	@set -e; for n in $(RANKS); do \
+	  echo "== MPI tests on $$n rank(s)"; \
+	  timeout -s TERM 1200 $(BIN)/mpirun -n $$n $(BIN)/python -m pytest --with-mpi --only-mpi; \
+	done
+
+clean:
+	rm -rf $(VENV) demo-out build *.egg-info

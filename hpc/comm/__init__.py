@@ -1,0 +1,1 @@
+"""Communicators, planned exchanges and buffers: no word about networks."""

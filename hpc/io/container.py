@@ -1,0 +1,206 @@
+"""The HDF5 container that every file of ours is: format name, version, creator, checksums.
+
+Files are written aside and renamed, so a reader never sees half of one. Data
+carry the fletcher32 filter; the object headers (shapes, attributes) are of
+HDF5's version 2, which has checksums of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from hpc import __version__
+from hpc.io.errors import FormatError, InputError
+
+CHUNK_BYTES = 1 << 18
+"""Bytes of a chunk of a one-dimensional dataset: the unit of reading and of checksums."""
+BLOCK_ITEMS = 1 << 22
+"""How many items a bounded pass over a dataset handles at a time."""
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise InputError now if `path` could not be written later."""
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target}: is a folder; expected the name of a file to write")
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: the folder {target.parent} does not exist")
+    probe = partial_name(target)
+    try:
+        with open(probe, "wb"):
+            pass
+        probe.unlink()
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written ({error.strerror})") from error
+
+
+def partial_name(path: str | os.PathLike[str]) -> Path:
+    """Return the name beside `path` under which a file is written before it is renamed."""
+    target = Path(path)
+    return target.with_name(f"{target.name}.partial-{os.getpid()}")
+
+
+@contextlib.contextmanager
+def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a name to write to; rename it to `path` on success, remove it on any exception."""
+    check_writable(path)
+    partial = partial_name(path)
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def create(path: str | os.PathLike[str], kind: str, version: int) -> Iterator[h5py.File]:
+    """Write a file of format `relaycut-KIND`: yields it open, renames it into place at the end."""
+    with (
+        written_aside(path) as partial,
+        h5py.File(partial, "w", libver=("v110", "v110")) as file,
+    ):
+        file.attrs["format"] = f"relaycut-{kind}"
+        file.attrs["version"] = version
+        file.attrs["creator"] = f"relaycut {__version__}"
+        yield file
+
+
+@contextlib.contextmanager
+def opened(path: str | os.PathLike[str], kind: str, version: int) -> Iterator[h5py.File]:
+    """Open a file of format `relaycut-KIND` for reading.
+
+    Raises
+    ------
+    FormatError : missing file, not HDF5, truncated, other format, newer version,
+        damaged metadata (also while the block runs).
+    """
+    with _named(path), _open(path) as file:
+        _check_format(file, path, kind, version)
+        yield file
+
+
+@contextlib.contextmanager
+def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what h5py raises on a damaged file into a FormatError that names the file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, RuntimeError, KeyError) as error:
+        reason = str(error).strip("'\"")
+        if "fletcher32" in reason or "checksum" in reason:
+            reason = "checksum mismatch, the file is damaged"
+        raise FormatError(f"{path}: {reason}") from error
+
+
+def _open(path: str | os.PathLike[str]) -> h5py.File:
+    if not os.path.exists(path):
+        raise FormatError(f"{path}: no such file")
+    if os.path.isdir(path):
+        raise FormatError(f"{path}: is a folder, expected an HDF5 file")
+    with open(path, "rb") as raw:  # permission errors come from here, with their own words
+        if raw.read(8) != b"\x89HDF\r\n\x1a\n":
+            raise FormatError(f"{path}: not an HDF5 file")
+    try:
+        return h5py.File(path, "r", locking=False)
+    except OSError as error:
+        if "truncated" in str(error):
+            raise FormatError(f"{path}: truncated file") from error
+        raise FormatError(f"{path}: damaged HDF5 file ({error})") from error
+
+
+def _check_format(file: h5py.File, path: str | os.PathLike[str], kind: str, version: int) -> None:
+    found = file.attrs.get("format")
+    if found != f"relaycut-{kind}":
+        raise FormatError(f"{path}: format is {found!r}, expected 'relaycut-{kind}'")
+    number = int(file.attrs["version"])
+    if not 1 <= number <= version:
+        raise FormatError(
+            f"{path}: version {number} of relaycut-{kind}, this program reads up to {version}"
+        )
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the kind of one of our files: 'network', 'plan', 'samples', 'sharded' ...
+
+    Raises
+    ------
+    FormatError : as `opened`, and where the file is not one of ours.
+    """
+    with _named(path), _open(path) as file:
+        found = str(file.attrs.get("format", ""))
+    if not found.startswith("relaycut-"):
+        raise FormatError(f"{path}: HDF5, but not a file of relaycut (no 'format' of ours)")
+    return found.removeprefix("relaycut-")
+
+
+def put(file: h5py.File, name: str, array: np.ndarray[Any, Any]) -> h5py.Dataset:
+    """Store a whole array with a checksum (an empty one has nothing to check)."""
+    array = np.ascontiguousarray(array)
+    if array.size == 0:
+        return file.create_dataset(name, data=array)
+    return file.create_dataset(name, data=array, chunks=_chunks(array), fletcher32=True)
+
+
+def appendable(file: h5py.File, name: str, dtype: Any) -> h5py.Dataset:
+    """Create an empty one-dimensional dataset to be filled by `append`."""
+    length = CHUNK_BYTES // np.dtype(dtype).itemsize
+    return file.create_dataset(
+        name, shape=(0,), maxshape=(None,), chunks=(length,), dtype=dtype, fletcher32=True
+    )
+
+
+def preallocated(file: h5py.File, name: str, length: int, dtype: Any) -> h5py.Dataset:
+    """Create a one-dimensional dataset of known length to be filled range by range."""
+    if length == 0:
+        return file.create_dataset(name, shape=(0,), dtype=dtype)
+    items = min(length, CHUNK_BYTES // np.dtype(dtype).itemsize)
+    return file.create_dataset(name, shape=(length,), chunks=(items,), dtype=dtype, fletcher32=True)
+
+
+def append(dataset: h5py.Dataset, array: np.ndarray[Any, Any]) -> None:
+    """Add `array` at the end of an appendable dataset."""
+    start = dataset.shape[0]
+    dataset.resize((start + len(array),))
+    if len(array):
+        dataset[start:] = array
+
+
+def dataset(
+    file: h5py.File, name: str, dtypes: tuple[str, ...], shape: tuple[int | None, ...]
+) -> h5py.Dataset:
+    """Return dataset `name` after checking its dtype and shape (None: any length).
+
+    Raises
+    ------
+    FormatError : missing, other dtype, other shape.
+    """
+    found = file.get(name)
+    if not isinstance(found, h5py.Dataset):
+        raise FormatError(f"{file.filename}: has no dataset '{name}'")
+    if found.dtype.name not in dtypes:
+        raise FormatError(
+            f"{file.filename}: '{name}' is {found.dtype.name}, expected {' or '.join(dtypes)}"
+        )
+    fits = len(found.shape) == len(shape) and all(
+        want is None or have == want for have, want in zip(found.shape, shape, strict=True)
+    )
+    if not fits:
+        want_text = tuple("any" if n is None else n for n in shape)
+        raise FormatError(
+            f"{file.filename}: '{name}' has shape {found.shape}, expected {want_text}"
+        )
+    return found
+
+
+def _chunks(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    """Return a chunk shape of about CHUNK_BYTES, cut along the first axis."""
+    row_bytes = max(1, array[0].nbytes)
+    return (max(1, min(len(array), CHUNK_BYTES // row_bytes)), *array.shape[1:])

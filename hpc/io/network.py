@@ -1,0 +1,355 @@
+"""The network file: per layer a CSR matrix, a bias, an activation.
+
+Layout (format ``relaycut-network``, version 1). Layers lie one after another
+in a few flat datasets, because opening thousands of small ones costs seconds:
+
+- ``sizes`` (L+1,) int64: neurons per level; W^k is (sizes[k], sizes[k-1]).
+- ``nnz`` (L,) int64: weights per layer.
+- ``activation`` (L,) uint8: index into ACTIVATIONS; ``clip`` (L,) float64.
+- ``indptr`` (sum of n_k + 1,) int64: each layer's starts at 0.
+- ``indices`` int32, ``data`` float32 or float64, both (sum nnz,): columns
+  ascend strictly within a row.
+- ``bias`` (sum n_k,) of data's dtype.
+- attribute ``fingerprint``: BLAKE2b of sizes, indptr and indices, so it names
+  the pattern (what a plan is for), not the weights (which training changes).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hpc.io import container
+from hpc.io.errors import FormatError, InputError
+
+KIND = "network"
+VERSION = 1
+ACTIVATIONS = ("identity", "relu", "clipped-relu", "sigmoid", "tanh")
+FLOATS = ("float32", "float64")
+CHALLENGE_CLIP = 32.0
+"""Where the Graph Challenge's ReLU is clipped."""
+
+Floats = npt.NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer, x^k = f(W x^{k-1} + b).
+
+    weight : (n_out, n_in) CSR, columns sorted, no duplicates; float32 or float64.
+    bias : (n_out,) of the same dtype.
+    activation : one of ACTIVATIONS.
+    clip : upper bound of clipped-relu; unused by the others.
+    """
+
+    weight: sparse.csr_array
+    bias: Floats
+    activation: str
+    clip: float = CHALLENGE_CLIP
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some consecutive rows of one layer. indptr starts at 0; columns are global."""
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int32]
+    data: Floats
+    bias: Floats
+
+
+@dataclass(frozen=True)
+class NetworkHeader:
+    """What a network file says before any weight is read.
+
+    sizes : (L+1,) neurons per level. nnz : (L,). fingerprint : of the pattern.
+    """
+
+    path: str
+    sizes: tuple[int, ...]
+    nnz: tuple[int, ...]
+    activations: tuple[str, ...]
+    clips: tuple[float, ...]
+    dtype: np.dtype[np.floating]
+    fingerprint: str
+
+    @property
+    def n_layers(self) -> int:
+        """Number of weight matrices."""
+        return len(self.nnz)
+
+    @property
+    def n_edges(self) -> int:
+        """Weights in all layers: the edges that the Challenge's rating counts."""
+        return sum(self.nnz)
+
+
+def write_network(path: str | os.PathLike[str], n_inputs: int, layers: Iterable[Layer]) -> str:
+    """Write a network layer by layer (one layer in memory) and return its fingerprint.
+
+    Raises
+    ------
+    InputError : widths that do not follow each other, no layer, an unwritable path.
+    """
+    with container.create(path, KIND, VERSION) as file:
+        writer = NetworkWriter(file, n_inputs)
+        for layer in layers:
+            writer.append(layer)
+        return writer.close()
+
+
+class NetworkWriter:
+    """Fills an open network file: `append` whole layers, or `begin` one and add its rows.
+
+    Parameters
+    ----------
+    file : from ``container.create(path, KIND, VERSION)``.
+    n_inputs : width of x^0.
+    """
+
+    def __init__(self, file: h5py.File, n_inputs: int) -> None:
+        self._file = file
+        self._sizes = [int(n_inputs)]
+        self._nnz: list[int] = []
+        self._activations: list[int] = []
+        self._clips: list[float] = []
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._sets: dict[str, h5py.Dataset] = {}
+
+    def append(self, layer: Layer) -> None:
+        """Add a whole layer."""
+        weight = layer.weight
+        self.begin(weight.shape[1], layer.activation, layer.clip)
+        self.add_rows(
+            Rows(
+                np.asarray(weight.indptr, np.int64),
+                np.asarray(weight.indices, np.int32),
+                weight.data,
+                np.asarray(layer.bias, weight.dtype),
+            )
+        )
+
+    def begin(self, n_in: int, activation: str, clip: float = CHALLENGE_CLIP) -> None:
+        """Start the next layer; its rows follow by `add_rows`."""
+        if n_in != self._sizes[-1]:
+            raise InputError(
+                f"layer {len(self._nnz) + 1} takes {n_in} inputs, the level below it has "
+                f"{self._sizes[-1]} neurons"
+            )
+        if activation not in ACTIVATIONS:
+            raise InputError(f"activation '{activation}': expected one of {', '.join(ACTIVATIONS)}")
+        self._sizes.append(0)
+        self._nnz.append(0)
+        self._activations.append(ACTIVATIONS.index(activation))
+        self._clips.append(clip)
+
+    def add_rows(self, rows: Rows) -> None:
+        """Add consecutive rows to the layer begun last."""
+        check_rows(rows, self._sizes[-2], f"layer {len(self._nnz)}", self._sizes[-1])
+        if not self._sets:
+            self._create(rows.data.dtype)
+        first = self._sizes[-1] == 0
+        indptr = rows.indptr + self._nnz[-1]
+        container.append(self._sets["indptr"], indptr if first else indptr[1:])
+        container.append(self._sets["indices"], rows.indices)
+        container.append(self._sets["data"], rows.data)
+        container.append(self._sets["bias"], rows.bias)
+        self._hash.update(np.ascontiguousarray(np.diff(rows.indptr), np.int64).tobytes())
+        self._hash.update(np.ascontiguousarray(rows.indices, np.int32).tobytes())
+        self._sizes[-1] += len(rows.bias)
+        self._nnz[-1] += len(rows.indices)
+
+    def close(self) -> str:
+        """Write the header and return the fingerprint."""
+        if not self._nnz:
+            raise InputError("a network needs at least one layer")
+        self._hash.update(np.asarray(self._sizes, np.int64).tobytes())
+        container.put(self._file, "sizes", np.asarray(self._sizes, np.int64))
+        container.put(self._file, "nnz", np.asarray(self._nnz, np.int64))
+        container.put(self._file, "activation", np.asarray(self._activations, np.uint8))
+        container.put(self._file, "clip", np.asarray(self._clips, np.float64))
+        self._file.attrs["fingerprint"] = self._hash.hexdigest()
+        return self._hash.hexdigest()
+
+    def _create(self, dtype: np.dtype[np.floating]) -> None:
+        if dtype.name not in FLOATS:
+            raise InputError(f"weights are {dtype.name}, expected {' or '.join(FLOATS)}")
+        kinds = {"indptr": np.int64, "indices": np.int32, "data": dtype, "bias": dtype}
+        self._sets = {
+            name: container.appendable(self._file, name, kind) for name, kind in kinds.items()
+        }
+
+
+def check_rows(rows: Rows, n_in: int, where: str, first_row: int = 0) -> None:
+    """Check rows of a layer: counts, column range, sortedness, finite values.
+
+    Raises
+    ------
+    FormatError : the first fault found, with layer, row and value. `where` begins the message.
+    """
+    indptr, indices = rows.indptr, rows.indices
+    counts = np.diff(indptr)
+    if len(indptr) != len(rows.bias) + 1 or indptr[0] != 0 or indptr[-1] != len(indices):
+        raise FormatError(f"{where}: row pointers do not match the number of weights")
+    if counts.size and counts.min() < 0:
+        raise FormatError(f"{where}, row {first_row + int(counts.argmin())}: row pointers descend")
+    if len(indices):
+        _check_columns(indptr, indices, n_in, where, first_row)
+    for name, values in (("weight", rows.data), ("bias", rows.bias)):
+        if not np.isfinite(values).all():
+            at = int(np.flatnonzero(~np.isfinite(values))[0])
+            row = at if name == "bias" else int(np.searchsorted(indptr, at, side="right")) - 1
+            raise FormatError(f"{where}, row {first_row + row}: {name} is {values[at]}, not finite")
+
+
+def _check_columns(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    n_in: int,
+    where: str,
+    first_row: int,
+) -> None:
+    def row_of(position: int) -> int:
+        return first_row + int(np.searchsorted(indptr, position, side="right")) - 1
+
+    low, high = int(indices.min()), int(indices.max())
+    if low < 0 or high >= n_in:
+        bad = int(np.flatnonzero((indices < 0) | (indices >= n_in))[0])
+        raise FormatError(
+            f"{where}, row {row_of(bad)}: column index {indices[bad]} outside 0..{n_in - 1}"
+        )
+    rising = indices[1:] > indices[:-1]
+    starts = indptr[1:-1]
+    rising[starts[(starts > 0) & (starts < len(indices))] - 1] = True
+    if not rising.all():
+        bad = int(np.flatnonzero(~rising)[0]) + 1
+        raise FormatError(f"{where}, row {row_of(bad)}: column indices are not sorted or repeat")
+
+
+@contextlib.contextmanager
+def open_network(path: str | os.PathLike[str]) -> Iterator[NetworkFile]:
+    """Open a network file for reading; see `container.opened` for what it raises."""
+    with container.opened(path, KIND, VERSION) as file:
+        yield NetworkFile(file, path)
+
+
+def read_header(path: str | os.PathLike[str]) -> NetworkHeader:
+    """Return the header of a network file, checked."""
+    with open_network(path) as network:
+        return network.header
+
+
+class NetworkFile:
+    """An open network file. Every read is checked; nothing is kept.
+
+    Attributes
+    ----------
+    header : NetworkHeader
+    bytes_read : bytes of datasets read so far.
+    """
+
+    def __init__(self, file: h5py.File, path: str | os.PathLike[str]) -> None:
+        self._file = file
+        self.bytes_read = 0
+        self.header = _header(file, str(path))
+        sizes, nnz = self.header.sizes[1:], self.header.nnz
+        self._row_start = np.concatenate(([0], np.cumsum(sizes)))
+        self._nnz_start = np.concatenate(([0], np.cumsum(nnz)))
+        n_rows, n_edges = int(self._row_start[-1]), int(self._nnz_start[-1])
+        self._indptr = container.dataset(file, "indptr", ("int64",), (n_rows + len(nnz),))
+        self._indices = container.dataset(file, "indices", ("int32",), (n_edges,))
+        self._data = container.dataset(file, "data", (self.header.dtype.name,), (n_edges,))
+        self._bias = container.dataset(file, "bias", (self.header.dtype.name,), (n_rows,))
+
+    def pointers(self, layer: int) -> npt.NDArray[np.int64]:
+        """Return the row pointers of `layer` (0-based), (n_out + 1,), ascending from 0 to nnz."""
+        start = int(self._row_start[layer]) + layer
+        indptr = self._indptr[start : start + self.header.sizes[layer + 1] + 1]
+        self.bytes_read += indptr.nbytes
+        where = f"{self.header.path}: layer {layer + 1}"
+        if indptr[0] != 0 or indptr[-1] != self.header.nnz[layer] or (np.diff(indptr) < 0).any():
+            raise FormatError(f"{where}: row pointers do not ascend from 0 to the weights' number")
+        return indptr
+
+    def rows(
+        self, layer: int, start: int, stop: int, pointers: npt.NDArray[np.int64] | None = None
+    ) -> Rows:
+        """Return rows start..stop-1 of `layer` (0-based), checked.
+
+        pointers : what `pointers(layer)` gave, to save reading them again.
+        """
+        indptr = (self.pointers(layer) if pointers is None else pointers)[start : stop + 1]
+        first = int(self._nnz_start[layer])
+        span = slice(first + int(indptr[0]), first + int(indptr[-1]))
+        bias_start = int(self._row_start[layer])
+        rows = Rows(
+            indptr - indptr[0],
+            self._indices[span],
+            self._data[span],
+            self._bias[bias_start + start : bias_start + stop],
+        )
+        self.bytes_read += rows.indices.nbytes + rows.data.nbytes + rows.bias.nbytes
+        where = f"{self.header.path}: layer {layer + 1}"
+        check_rows(rows, self.header.sizes[layer], where, start)
+        return rows
+
+    def layer(self, layer: int) -> Layer:
+        """Return a whole layer (0-based), checked."""
+        n_in, n_out = self.header.sizes[layer : layer + 2]
+        rows = self.rows(layer, 0, n_out)
+        weight = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(n_out, n_in))
+        weight.has_sorted_indices = True
+        return Layer(weight, rows.bias, self.header.activations[layer], self.header.clips[layer])
+
+    def layers(self) -> Iterator[Layer]:
+        """Yield the layers one by one."""
+        for k in range(self.header.n_layers):
+            yield self.layer(k)
+
+
+def row_blocks(
+    pointers: Sequence[int] | npt.NDArray[np.int64], items: int
+) -> list[tuple[int, int]]:
+    """Cut the rows behind `pointers` into consecutive ranges of at most `items` weights each.
+
+    A single row heavier than that makes a range of its own. Pure.
+    """
+    indptr = np.asarray(pointers)
+    blocks: list[tuple[int, int]] = []
+    start = 0
+    while start < len(indptr) - 1:
+        stop = int(np.searchsorted(indptr, indptr[start] + items, side="right")) - 1
+        stop = max(stop, start + 1)
+        blocks.append((start, stop))
+        start = stop
+    return blocks
+
+
+def _header(file: h5py.File, path: str) -> NetworkHeader:
+    sizes = container.dataset(file, "sizes", ("int64",), (None,))[:]
+    n_layers = len(sizes) - 1
+    if n_layers < 1 or sizes.min() < 1:
+        raise FormatError(f"{path}: level sizes {sizes[:8]} must be two or more positive numbers")
+    nnz = container.dataset(file, "nnz", ("int64",), (n_layers,))[:]
+    codes = container.dataset(file, "activation", ("uint8",), (n_layers,))[:]
+    clips = container.dataset(file, "clip", ("float64",), (n_layers,))[:]
+    if codes.max() >= len(ACTIVATIONS):
+        raise FormatError(f"{path}: activation code {codes.max()}, this program knows 0..4")
+    data = container.dataset(file, "data", FLOATS, (None,))
+    return NetworkHeader(
+        path,
+        tuple(map(int, sizes)),
+        tuple(map(int, nnz)),
+        tuple(ACTIVATIONS[code] for code in codes),
+        tuple(map(float, clips)),
+        data.dtype,
+        str(file.attrs["fingerprint"]),
+    )

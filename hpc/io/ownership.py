@@ -1,0 +1,22 @@
+"""Contiguous ownership: which of n things belong to which of `size` ranks. Pure."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+def owned_range(n: int, size: int, rank: int) -> tuple[int, int]:
+    """Return the half-open range of things that `rank` owns when n things are dealt in blocks.
+
+    The first ``n % size`` ranks own one more than the rest; ranks past n own none.
+    """
+    share, extra = divmod(n, size)
+    start = rank * share + min(rank, extra)
+    return start, start + share + (rank < extra)
+
+
+def block_owners(n: int, size: int) -> npt.NDArray[np.int32]:
+    """Return the owner of each of n things under `owned_range`: (n,) int32."""
+    bounds = [owned_range(n, size, rank)[0] for rank in range(size)]
+    return (np.searchsorted(bounds, np.arange(n), side="right") - 1).astype(np.int32)

@@ -1,0 +1,125 @@
+"""A rank's share of a network under a plan: its weights, its halo, its exchange lists.
+
+Pure: `build_shard` needs no communicator, so one process can build every rank
+of any size. `hpc.spdnn` builds the same thing in parallel, `hpc.io.sharded`
+stores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.io.halo import Floats, Ints, Longs, Part, cut_layer, layer_pairs, owned_ids
+from hpc.io.network import Layer
+from hpc.io.plan import Plan
+
+
+@dataclass(frozen=True)
+class LayerShard:
+    """One layer on one rank.
+
+    n_in, n_out : own rows of x^{k-1} and of x^k.
+    core : weights in own columns. parts : weights in the columns of each source, source
+        ascending. needs : per part the global ids of its halo rows, ascending; in x_ext the
+        halo of part i starts at n_in + the lengths of the needs before it.
+    sends : (destination, own rows of x^{k-1} in local numbering, int32, in the order in which
+        the destination needs them), destination ascending.
+    bias : (n_out,).
+    """
+
+    n_in: int
+    n_out: int
+    core: Part
+    parts: tuple[Part, ...]
+    needs: tuple[Longs, ...]
+    sends: tuple[tuple[int, Ints], ...]
+    bias: Floats
+    activation: str
+    clip: float
+
+    @property
+    def n_halo(self) -> int:
+        """Rows of x^{k-1} received from other ranks."""
+        return sum(map(len, self.needs))
+
+    @property
+    def n_ext(self) -> int:
+        """Rows of x_ext: own and halo."""
+        return self.n_in + self.n_halo
+
+    @property
+    def n_edges(self) -> int:
+        """Weights of this layer on this rank."""
+        return len(self.core.data) + sum(len(part.data) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A network's share on one rank.
+
+    sizes : (L+1,) neurons per level, of the whole network.
+    ids : per level the global ids of the rank's own neurons, ascending: its local numbering.
+    fingerprint : of the network; dtype : of its weights.
+    """
+
+    rank: int
+    size: int
+    sizes: tuple[int, ...]
+    ids: tuple[Longs, ...]
+    layers: tuple[LayerShard, ...]
+    fingerprint: str
+    dtype: np.dtype[np.floating]
+
+
+def build_shard(layers: Iterable[Layer], plan: Plan, rank: int) -> Shard:
+    """Return the share of `rank`, from all layers in one process."""
+    built: list[LayerShard] = []
+    dtype = np.dtype(np.float32)
+    for k, layer in enumerate(layers):
+        dtype = layer.weight.dtype
+        owners_in, owners_out = plan.owners[k : k + 2]
+        indptr = layer.weight.indptr.astype(np.int64)
+        columns = layer.weight.indices.astype(np.int32)
+        pairs = layer_pairs(indptr, columns, owners_out, owners_in, plan.parts)
+        mine = layer.weight[owned_ids(owners_out, rank)]
+        cut = cut_layer(
+            mine.indptr.astype(np.int64), mine.indices.astype(np.int32), mine.data, owners_in, rank
+        )
+        own_in, own_out = owned_ids(owners_in, rank), owned_ids(owners_out, rank)
+        built.append(
+            LayerShard(
+                len(own_in),
+                len(own_out),
+                cut.core,
+                cut.parts,
+                cut.needs,
+                sends_of(rank, pairs, own_in),
+                layer.bias[own_out],
+                layer.activation,
+                layer.clip,
+            )
+        )
+    ids = tuple(owned_ids(level, rank) for level in plan.owners)
+    return Shard(rank, plan.parts, plan.sizes, ids, tuple(built), plan.fingerprint, np.dtype(dtype))
+
+
+def sends_of(
+    rank: int, pairs: tuple[Longs, Longs, Longs], own: Longs
+) -> tuple[tuple[int, Ints], ...]:
+    """Return what `rank` sends in a layer: (destination, local rows) from `halo.layer_pairs`.
+
+    own : global ids of the rank's own rows of x^{k-1}, ascending.
+    """
+    sender, receiver, column = pairs
+    mine = sender == rank
+    receiver, column = receiver[mine], column[mine]
+    destinations, starts = np.unique(receiver, return_index=True)
+    rows: list[npt.NDArray[np.int64]] = np.split(np.searchsorted(own, column), starts[1:])
+    return tuple(
+        (int(destination), local.astype(np.int32))
+        for destination, local in zip(destinations, rows, strict=False)
+    )

@@ -1,0 +1,1 @@
+"""Progress, timers, traces and tables."""

@@ -1,0 +1,1 @@
+"""The sparse engine: SpFF and SpBP on row-wise cut sparse networks."""

