@@ -35,7 +35,9 @@ setup(
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     python_requires=">=3.11",
-    packages=find_packages(include=["hpc", "hpc.*", "partition", "partition.*", "launch", "launch.*"]),
+    packages=find_packages(
+        include=["hpc", "hpc.*", "partition", "partition.*", "launch", "launch.*"]
+    ),
     package_data={"hpc": ["py.typed"], "hpc.samples": ["*.h5"]},
     install_requires=["mpi4py>=4.1", "numpy>=2", "scipy>=1.14", "h5py>=3.12", "rich>=13"],
     extras_require=EXTRAS,
