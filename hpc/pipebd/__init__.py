@@ -1,0 +1,1 @@
+"""The Pipe-BD engine: blockwise distillation relayed across ranks."""

@@ -1,0 +1,1 @@
+"""The networks of the built-in workloads, cut into blocks."""
