@@ -1,0 +1,155 @@
+"""What a group of a schedule costs: seconds per step and bytes per rank. Pure.
+
+Definition: a group's time is the sum over its blocks of teacher, student and gradient
+all-reduce at its largest share, over the speed of its slowest rank, plus the time to receive
+(block 0: to load) the batch over its size. The step takes as long as the slowest group
+(paper: pipe-bd, automatic hybrid distribution).
+
+With architecture rounds every k steps (NAS) each weight step also bears 1/k of a round:
+teacher, relay and the student's `architecture_s`; gradients of alpha are too few to count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.pipebd.profile import Profile, RankProfile, at_share, at_size
+from hpc.pipebd.schedule import Group, Schedule
+from hpc.pipebd.shares import largest_share
+
+Array = npt.NDArray[np.float64]
+
+
+def teacher_s(profile: Profile, block: int, share: int) -> float:
+    """Return the seconds of a block's teacher per weight step at a share, at speed 1."""
+    return at_share(profile.blocks[block].teacher_s, share) * _rounds(profile)
+
+
+def student_s(profile: Profile, block: int, share: int) -> float:
+    """Return the seconds of a block's student per weight step at a share, at speed 1."""
+    weights_s = at_share(profile.blocks[block].student_s, share)
+    architecture = profile.blocks[block].architecture_s
+    if architecture is None or profile.architecture_every is None:
+        return weights_s
+    return weights_s + at_share(architecture, share) / profile.architecture_every
+
+
+def arrival_s(profile: Profile, block: int) -> float:
+    """Return the seconds per weight step until the whole batch's input of a block is there."""
+    once = profile.relay_s[block] if block else profile.load_s
+    return once * _rounds(profile)
+
+
+def _rounds(profile: Profile) -> float:
+    """Return how many passes of the teacher a weight step takes."""
+    return 1 + (1 / profile.architecture_every if profile.architecture_every else 0)
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """A profile, laid out for `len(speed)` ranks: entry [b, d-1] is block b split over d ranks.
+
+    teacher, student, reduce : (B, N) float64 seconds at the largest share, at speed 1.
+    memory : (B, N) float64 bytes at the largest share. Infinite where infeasible.
+    arrival : (B,) float64 seconds. speed, limit : (N,) float64 per rank; limit in bytes.
+    """
+
+    profile: Profile
+    teacher: Array
+    student: Array
+    reduce: Array
+    memory: Array
+    arrival: Array
+    speed: Array
+    limit: Array
+
+    @cached_property
+    def work(self) -> Array:
+        """Seconds per block and group size, (B, N), infinite where a share is infeasible."""
+        total: Array = self.teacher + self.student + self.reduce
+        return np.where(np.isfinite(self.memory), total, np.inf)
+
+    @property
+    def n_ranks(self) -> int:
+        """N, idle ranks included."""
+        return len(self.speed)
+
+    def group_s(self, group: Group) -> float:
+        """Return the seconds of a group per step; infinite where a share is infeasible."""
+        work = np.cumsum(self.work[_span(group.blocks), group.size - 1])[-1]
+        slowest = self.speed[_span(group.ranks)].min()
+        return float(work / slowest + self.arrival[group.blocks.start] / group.size)
+
+    def memory_bytes(self, group: Group) -> float:
+        """Return the bytes on the first rank of a group: its blocks at the largest share."""
+        return float(self.memory[_span(group.blocks), group.size - 1].sum())
+
+    def misfit(self, schedule: Schedule) -> str | None:
+        """Return why a schedule cannot run here: a share or memory that does not fit; or None."""
+        for group in schedule.groups:
+            share = largest_share(self.profile.batch, group.size)
+            for block in group.blocks:
+                if not math.isfinite(self.work[block, group.size - 1]):
+                    return f"block {self.named(block)} does not fit a device at a share of {share}"
+            need, limit = self.memory_bytes(group), self.limit[_span(group.ranks)].min()
+            if need > limit:
+                return (
+                    f"group {group} needs {readable_bytes(need)} on a rank at a share of "
+                    f"{share}, the limit is {readable_bytes(limit)}"
+                )
+        return None
+
+    def named(self, block: int) -> str:
+        """Return a block's number and name."""
+        return f"{block} ({self.profile.blocks[block].name})"
+
+
+def _span(numbers: range) -> slice:
+    return slice(numbers.start, numbers.stop)
+
+
+def cost_table(profile: Profile, n_ranks: int, memory_limit: float | None = None) -> CostTable:
+    """Lay a profile out for `n_ranks` ranks.
+
+    Parameters
+    ----------
+    memory_limit : bytes per rank, beside what the profile says that a rank has.
+
+    Raises
+    ------
+    InputError : as `Profile.for_ranks`.
+    """
+    fitted = profile.for_ranks(n_ranks)
+    blocks, sizes = range(len(fitted.blocks)), range(1, n_ranks + 1)
+    shares = [largest_share(fitted.batch, d) for d in sizes]
+    memory = np.array([[at_share(b.memory_bytes, s) for s in shares] for b in fitted.blocks])
+    memory[:, fitted.batch :] = np.inf
+    return CostTable(
+        fitted,
+        np.array([[teacher_s(fitted, b, s) for s in shares] for b in blocks]),
+        np.array([[student_s(fitted, b, s) for s in shares] for b in blocks]),
+        np.array([[at_size(fitted.allreduce_s, d, b) for d in sizes] for b in blocks]),
+        memory,
+        np.array([arrival_s(fitted, b) for b in blocks]),
+        np.array([rank.speed for rank in fitted.ranks]),
+        np.array([_limit(rank, memory_limit) for rank in fitted.ranks]),
+    )
+
+
+def _limit(rank: RankProfile, memory_limit: float | None) -> float:
+    known = [limit for limit in (rank.memory_bytes, memory_limit) if limit is not None]
+    return min(known, default=math.inf)
+
+
+def readable_bytes(count: float) -> str:
+    """Return bytes in the largest binary unit that leaves at least 1: '1.5 GiB'."""
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024 or unit == "TiB":
+            break
+        count /= 1024
+    return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"

@@ -1,0 +1,142 @@
+"""What a workload costs on a machine: seconds and bytes per block, share and rank. Pure data.
+
+Paper: pipe-bd, automatic hybrid distribution (the profiling function). The file
+is in `profile_file`, what follows from a profile in `cost`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hpc.io.errors import InputError
+
+Shares = Mapping[int, float | None]
+"""Share size in samples to seconds or bytes; None where the share did not fit the device."""
+
+
+@dataclass(frozen=True)
+class RankProfile:
+    """A rank. speed : relative, 1 for the rank that the times are of. memory_bytes : or None."""
+
+    speed: float = 1.0
+    memory_bytes: float | None = None
+
+
+@dataclass(frozen=True)
+class BlockProfile:
+    """A block, at each share size that was measured.
+
+    teacher_s : forward pass of the teacher. student_s : forward, backward and update of the
+    student. memory_bytes : peak of the two. gradient_bytes : reduced over a group each step.
+    output_bytes : of the whole batch's output, which is relayed. architecture_s : the student's
+    part of an architecture round (NAS), or None.
+    """
+
+    name: str
+    teacher_s: Shares
+    student_s: Shares
+    memory_bytes: Shares
+    gradient_bytes: int
+    output_bytes: int
+    architecture_s: Shares | None = None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A workload measured on a machine.
+
+    batch : samples of a step. load_s : seconds to load a batch. relay_s : per block the seconds
+    to receive the whole batch's input; 0 for block 0. allreduce_s : group size to seconds
+    per block. architecture_every : weight steps per architecture round, or None.
+    workload, dtype, machine (host, cpu, torch, mpi), steps, note : where the numbers come from.
+    """
+
+    batch: int
+    ranks: tuple[RankProfile, ...]
+    blocks: tuple[BlockProfile, ...]
+    allreduce_s: Mapping[int, tuple[float, ...]]
+    relay_s: tuple[float, ...]
+    load_s: float = 0.0
+    architecture_every: int | None = None
+    workload: str = ""
+    dtype: str = ""
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    steps: int | None = None
+    note: str = ""
+
+    def for_ranks(self, n_ranks: int) -> Profile:
+        """Return it for `n_ranks` ranks: the first ones, or more that are like the weakest.
+
+        Raises
+        ------
+        InputError : fewer than one; more than one where no all-reduce was measured.
+        """
+        if n_ranks < 1:
+            raise InputError(f"{n_ranks} ranks; expected at least 1")
+        if n_ranks > 1 and not self.allreduce_s:
+            raise InputError(
+                f"the profile was taken on 1 rank and has no allreduce_s; to plan for {n_ranks} "
+                "ranks profile on 2 or more"
+            )
+        memories = [r.memory_bytes for r in self.ranks if r.memory_bytes is not None]
+        weakest = RankProfile(min(r.speed for r in self.ranks), min(memories, default=None))
+        further = (weakest,) * (n_ranks - len(self.ranks))
+        return replace(self, ranks=self.ranks[:n_ranks] + further)
+
+
+def at_share(values: Shares, share: int) -> float:
+    """Return seconds or bytes at a share: linear between the measured neighbours.
+
+    Below the smallest measured share its value holds, since small shares under-use a device.
+    Infinite, that is infeasible, above the largest measured one and where a neighbour is None.
+    """
+    known = sorted(values)
+    if share > known[-1]:
+        return math.inf
+    above = min(size for size in known if size >= share)
+    below = max((size for size in known if size <= share), default=above)
+    low, high = values[below], values[above]
+    if low is None or high is None:
+        return math.inf
+    if above == below:
+        return high
+    return low + (high - low) * (share - below) / (above - below)
+
+
+def at_size(allreduce_s: Mapping[int, tuple[float, ...]], size: int, block: int) -> float:
+    """Return the seconds of a block's gradient all-reduce over `size` ranks; 0 over one.
+
+    Linear between the measured sizes; outside them the nearest one's value holds.
+    """
+    if size == 1:
+        return 0.0
+    known = sorted(allreduce_s)
+    nearest = min(max(size, known[0]), known[-1])
+    return at_share({d: times[block] for d, times in allreduce_s.items()}, nearest)
+
+
+def check_fits(profile: Profile, where: str, *, workload: str, batch: int, n_blocks: int) -> None:
+    """Check that a profile is of this workload and batch. A profile that names none fits any.
+
+    Raises
+    ------
+    InputError : another workload, batch or number of blocks.
+    """
+    if profile.workload and profile.workload != workload:
+        raise InputError(
+            f"{where}: profile of workload {profile.workload!r}, the run's is {workload!r}; "
+            "profile this one"
+        )
+    if profile.batch != batch:
+        raise InputError(
+            f"{where}: profile of batch {profile.batch}, the run's is {batch}; "
+            f"use --batch {profile.batch} or profile again"
+        )
+    if len(profile.blocks) != n_blocks:
+        raise InputError(
+            f"{where}: profile of {len(profile.blocks)} blocks, the workload has {n_blocks}; "
+            "profile this one"
+        )
