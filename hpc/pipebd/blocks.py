@@ -56,12 +56,14 @@ def check_pairs(pairs: Sequence[BlockPair], sample_input: torch.Tensor) -> list[
     Raises
     ------
     InputError : input that does not fit block 0; a block that does not take its predecessor's
-        output; a student whose output shape differs from the teacher's; a student with dropout.
+        output; one that writes into its input, which the other of the pair reads as well; a
+        student whose output shape differs from the teacher's, that has nothing to train, or that
+        has dropout.
     """
     shapes, x = [], sample_input
     for index, pair in enumerate(pairs):
         where = f"block {index} ({pair.name})"
-        _refuse_dropout(pair.student, where)
+        _check_trainable(pair.student, where)
         target = _output(pair.teacher, x, where, "teacher", index)
         output = _output(pair.student, x, where, "student", index)
         if output.shape != target.shape:
@@ -76,7 +78,7 @@ def check_pairs(pairs: Sequence[BlockPair], sample_input: torch.Tensor) -> list[
 
 def _output(module: nn.Module, x: torch.Tensor, where: str, role: str, index: int) -> torch.Tensor:
     """Run `module` in eval mode, so that no running statistics move, and restore its mode."""
-    was_training = module.training
+    was_training, version = module.training, x._version
     module.eval()
     try:
         with torch.no_grad():
@@ -89,6 +91,8 @@ def _output(module: nn.Module, x: torch.Tensor, where: str, role: str, index: in
         ) from error
     finally:
         module.train(was_training)
+    if x._version != version:
+        raise InputError(f"{where}: the {role} writes into its input; make its first layer copy")
     if not isinstance(output, torch.Tensor) or output.dim() < 1 or len(output) != len(x):
         raise InputError(f"{where}: the {role} must give one tensor with a row for every sample")
     return output
@@ -98,7 +102,9 @@ def _sample_shape(x: torch.Tensor) -> tuple[int, ...]:
     return tuple(x.shape[1:])
 
 
-def _refuse_dropout(student: nn.Module, where: str) -> None:
+def _check_trainable(student: nn.Module, where: str) -> None:
+    if not any(p.requires_grad for p in student.parameters()):
+        raise InputError(f"{where}: the student has no parameters to train")
     for name, layer in student.named_modules():
         if isinstance(layer, nn.modules.dropout._DropoutNd) and layer.p > 0:
             raise InputError(

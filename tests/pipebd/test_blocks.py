@@ -70,6 +70,19 @@ def test_dropout_in_a_student_is_refused():
         check_pairs(pairs, SAMPLE)
 
 
+def test_block_that_writes_into_its_input_is_refused():
+    pairs = two_blocks()
+    pairs[1].teacher = nn.Sequential(nn.ReLU(inplace=True), conv(4, 5, stride=2))
+    with pytest.raises(InputError, match=r"block 1 \(second\): the teacher writes into its input"):
+        check_pairs(pairs, SAMPLE)
+
+
+def test_student_with_nothing_to_train_is_refused():
+    pairs = [BlockPair(nn.ReLU(), nn.ReLU())]
+    with pytest.raises(InputError, match=r"block 0 .* no parameters to train"):
+        check_pairs(pairs, SAMPLE)
+
+
 OWN = """
 from hpc.pipebd.blocks import BlockPair
 from torch import nn

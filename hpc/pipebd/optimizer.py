@@ -1,0 +1,47 @@
+"""How weights are updated: stochastic gradient descent and its learning rate over a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True)
+class SgdSettings:
+    """Settings of torch.optim.SGD, the rate of the first step, and how the rate goes on.
+
+    schedule : 'constant', or 'cosine' from `lr` to 0 over the run, step by step.
+    """
+
+    lr: float
+    momentum: float = 0.0
+    nesterov: bool = False
+    weight_decay: float = 0.0
+    schedule: Literal["constant", "cosine"] = "constant"
+
+    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.SGD:
+        """Return the optimizer of `parameters`."""
+        return torch.optim.SGD(
+            parameters,
+            lr=self.lr,
+            momentum=self.momentum,
+            nesterov=self.nesterov,
+            weight_decay=self.weight_decay,
+        )
+
+    def lr_at(self, progress: float) -> float:
+        """Return the rate of a step when `progress`, in [0, 1), of the run's steps are done."""
+        if self.schedule == "constant":
+            return self.lr
+        return self.lr * 0.5 * (1 + math.cos(math.pi * progress))
+
+
+def set_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
+    """Give all parameter groups the rate `lr`."""
+    for group in optimizer.param_groups:
+        group["lr"] = lr

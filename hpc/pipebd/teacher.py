@@ -1,0 +1,105 @@
+"""The teacher's weights in one file, under torchvision's key names, whole or block by block."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import nn
+
+from hpc.io.errors import FormatError, InputError
+
+SHOWN_KEYS = 6
+"""How many wrong keys a message lists."""
+State = Mapping[str, torch.Tensor]
+
+
+def teacher_key(block_key: str) -> str:
+    """Return torchvision's name of a key of a teacher block or head: numbered layers are features.
+
+    '14.weight' -> 'features.14.weight'; 'classifier.0.bias' stays.
+    """
+    return f"features.{block_key}" if block_key[0].isdigit() else block_key
+
+
+def teacher_state(modules: Iterable[nn.Module]) -> dict[str, torch.Tensor]:
+    """Return the state dict of the teacher that these blocks and head make up."""
+    return {
+        teacher_key(key): value for module in modules for key, value in module.state_dict().items()
+    }
+
+
+def read_teacher(path: str | os.PathLike[str]) -> State:
+    """Read a teacher's state dict; tensors are mapped, so that a rank reads what it uses.
+
+    Raises
+    ------
+    FormatError : no such file, or not a file of tensors by name.
+    """
+    if not os.path.isfile(path):
+        raise FormatError(f"{path}: no such file")
+    try:
+        state = _load(path)
+    except (RuntimeError, pickle.UnpicklingError, EOFError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FormatError(f"{path}: not a state dict that can be loaded ({reason})") from error
+    if not isinstance(state, Mapping) or not all(
+        isinstance(value, torch.Tensor) for value in state.values()
+    ):
+        raise FormatError(f"{path}: holds a {type(state).__name__}, expected a state dict")
+    return state
+
+
+def _load(path: str | os.PathLike[str]) -> object:
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except RuntimeError:  # files of torch before 1.6 cannot be mapped
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def load_teacher(
+    path: str | os.PathLike[str], modules: Iterable[nn.Module], whole: bool = True
+) -> None:
+    """Load a teacher's weights into its blocks and head.
+
+    Parameters
+    ----------
+    path : a state dict with torchvision's keys.
+    modules : blocks and head, or some of them.
+    whole : these are all, so that a key of none of them is an error.
+
+    Raises
+    ------
+    FormatError : see `read_teacher`. InputError : missing or unexpected keys (listed), a
+        tensor of another shape.
+    """
+    modules = list(modules)
+    state = read_teacher(path)
+    expected = teacher_state(modules)
+    _check_keys(path, state, expected, whole)
+    for module in modules:
+        own = module.state_dict()
+        module.load_state_dict({key: state.get(teacher_key(key), own[key]) for key in own})
+
+
+def _check_keys(path: str | os.PathLike[str], state: State, expected: State, whole: bool) -> None:
+    # Counters of batches, which only a moving average without momentum uses, came late to torch.
+    missing = [k for k in expected if k not in state and not k.endswith("num_batches_tracked")]
+    unexpected = [k for k in state if k not in expected] if whole else []
+    if missing or unexpected:
+        wrong = [_listed("missing", missing), _listed("unexpected", unexpected)]
+        raise InputError(f"{path}: not this teacher's weights: {'; '.join(filter(None, wrong))}")
+    for key, value in expected.items():
+        if key in state and state[key].shape != value.shape:
+            raise InputError(
+                f"{path}: {key} has shape {tuple(state[key].shape)}, expected {tuple(value.shape)}"
+            )
+
+
+def _listed(what: str, keys: list[str]) -> str:
+    if not keys:
+        return ""
+    more = f" and {len(keys) - SHOWN_KEYS} more" if len(keys) > SHOWN_KEYS else ""
+    return f"{what} {', '.join(keys[:SHOWN_KEYS])}{more}"

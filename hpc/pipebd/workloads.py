@@ -1,0 +1,142 @@
+"""The built-in workloads: teacher, students, sizes and the settings they are trained with.
+
+Settings: Pipe-BD, section VI-A, and the systems that it takes its workloads from (DNA,
+ProxylessNAS, layerwise distillation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from hpc.io.errors import InputError
+from hpc.pipebd.blocks import BlockPair, freeze
+from hpc.pipebd.losses import Loss, mean_squared_error
+from hpc.pipebd.models import dsconv, vgg
+from hpc.pipebd.models.vgg import Shape
+from hpc.pipebd.optimizer import SgdSettings
+from hpc.pipebd.rng import Draw, seeded
+
+SIDES = {"cifar": 32, "imagenet": 224}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A teacher cut into blocks, a student for each, and what follows the blocks.
+
+    Blocks are built on demand and their first weights keyed by (seed, block), so that a
+    rank need not build the blocks of others.
+
+    name, shape : what it was asked for by. input_shape : (channels, height, width).
+    n_blocks, n_classes, dtype, seed : as they say.
+    loss_of : loss of a block, by index.
+    distill : how students are trained. finish : how the assembled student is trained on labels
+        (fine-tuning; for a search, retraining from scratch). smoothing : of its labels.
+    teacher_of, student_of, head_of : build fresh modules, of block index; see `pair`, `head`.
+    """
+
+    name: str
+    shape: Shape
+    input_shape: tuple[int, int, int]
+    n_blocks: int
+    n_classes: int
+    dtype: torch.dtype
+    seed: int
+    distill: SgdSettings
+    finish: SgdSettings
+    smoothing: float
+    loss_of: Callable[[int], Loss]
+    teacher_of: Callable[[int], nn.Module]
+    student_of: Callable[[int], nn.Module]
+    head_of: Callable[[], nn.Module]
+
+    def pair(self, index: int) -> BlockPair:
+        """Return a fresh pair of block `index`; the teacher's weights are random."""
+        with seeded(Draw.TEACHER_WEIGHTS, self.seed, index):
+            teacher = self.teacher_of(index).to(self.dtype)
+        return BlockPair(teacher, self.build_student(index), self.loss_of(index), f"block{index}")
+
+    def build_student(self, index: int) -> nn.Module:
+        """Return a fresh student of block `index`."""
+        with seeded(Draw.STUDENT_WEIGHTS, self.seed, index):
+            return self.student_of(index).to(self.dtype)
+
+    @cached_property
+    def pairs(self) -> list[BlockPair]:
+        """All blocks, built once."""
+        return [self.pair(index) for index in range(self.n_blocks)]
+
+    @cached_property
+    def head(self) -> nn.Module:
+        """What follows the teacher's last block, frozen, built once."""
+        with seeded(Draw.TEACHER_WEIGHTS, self.seed, self.n_blocks):
+            return freeze(self.head_of().to(self.dtype))
+
+
+def workload(
+    name: str,
+    shape: str = "cifar",
+    width: float = 1.0,
+    n_classes: int | None = None,
+    dtype: torch.dtype = torch.float32,
+    seed: int = 0,
+    **options: Any,
+) -> Workload:
+    """Return a built-in workload.
+
+    Parameters
+    ----------
+    name : one of `WORKLOADS`.
+    shape : 'cifar' (3×32×32) or 'imagenet' (3×224×224).
+    width : factor on all channels but the image's, > 0.
+    n_classes : 10 or 1000 by shape unless given.
+    options : of the workload. vgg16-dsconv: `batch_norm`, whether the teacher has it
+        (torchvision's vgg16_bn or vgg16), True unless given.
+
+    Raises
+    ------
+    InputError : unknown name or shape (lists the valid ones), width or classes not positive.
+    """
+    if name not in WORKLOADS:
+        raise InputError(f"unknown workload {name!r}; expected {' or '.join(WORKLOADS)}")
+    if shape not in SIDES:
+        raise InputError(f"unknown shape {shape!r}; expected {' or '.join(SIDES)}")
+    n_classes = (10 if shape == "cifar" else 1000) if n_classes is None else n_classes
+    if not width > 0 or n_classes < 1:
+        raise InputError(f"width {width}, {n_classes} classes: both must be positive")
+    sizes = {"shape": shape, "width": width, "n_classes": n_classes}
+    return WORKLOADS[name](**sizes, dtype=dtype, seed=seed, **options)
+
+
+def _vgg16_dsconv(
+    shape: Shape,
+    width: float,
+    n_classes: int,
+    dtype: torch.dtype,
+    seed: int,
+    batch_norm: bool = True,
+) -> Workload:
+    return Workload(
+        name="vgg16-dsconv",
+        shape=shape,
+        input_shape=(3, SIDES[shape], SIDES[shape]),
+        n_blocks=vgg.N_BLOCKS,
+        n_classes=n_classes,
+        dtype=dtype,
+        seed=seed,
+        distill=SgdSettings(lr=0.1, momentum=0.9),
+        finish=SgdSettings(lr=1e-4, momentum=0.9),
+        smoothing=0.0,
+        loss_of=lambda _: mean_squared_error,
+        teacher_of=partial(vgg.teacher_block, width=width, batch_norm=batch_norm),
+        student_of=partial(dsconv.student_block, width=width),
+        head_of=partial(vgg.teacher_head, shape, width, n_classes),
+    )
+
+
+WORKLOADS: dict[str, Callable[..., Workload]] = {"vgg16-dsconv": _vgg16_dsconv}
