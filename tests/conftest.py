@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -33,8 +32,7 @@ def pytest_runtest_makereport(item, call):
 
         rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
         text = f"[rank {rank}/{size}] FAILED {item.nodeid} ({report.when})\n{report.longreprtext}\n"
-        sys.__stderr__.write(text)
-        sys.__stderr__.flush()
+        os.write(2, text.encode())
         if size > 1:
             MPI.COMM_WORLD.Abort(1)
 

@@ -200,6 +200,18 @@ def dataset(
     return found
 
 
+def read(dataset: h5py.Dataset, *spans: slice) -> np.ndarray[Any, Any]:
+    """Return a range of a dataset; HDF5 checks the checksums.
+
+    Raises
+    ------
+    FormatError : checksum mismatch or a truncated file, where reading finds it.
+    """
+    with _named(dataset.file.filename):
+        found: np.ndarray[Any, Any] = dataset[spans or slice(None)]
+        return found
+
+
 def _chunks(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
     """Return a chunk shape of about CHUNK_BYTES, cut along the first axis."""
     row_bytes = max(1, array[0].nbytes)

@@ -271,35 +271,46 @@ class NetworkFile:
 
     def pointers(self, layer: int) -> npt.NDArray[np.int64]:
         """Return the row pointers of `layer` (0-based), (n_out + 1,), ascending from 0 to nnz."""
-        start = int(self._row_start[layer]) + layer
-        indptr = self._indptr[start : start + self.header.sizes[layer + 1] + 1]
-        self.bytes_read += indptr.nbytes
-        where = f"{self.header.path}: layer {layer + 1}"
-        if indptr[0] != 0 or indptr[-1] != self.header.nnz[layer] or (np.diff(indptr) < 0).any():
-            raise FormatError(f"{where}: row pointers do not ascend from 0 to the weights' number")
-        return indptr
+        return self._some_pointers(layer, 0, self.header.sizes[layer + 1])
 
     def rows(
         self, layer: int, start: int, stop: int, pointers: npt.NDArray[np.int64] | None = None
     ) -> Rows:
         """Return rows start..stop-1 of `layer` (0-based), checked.
 
-        pointers : what `pointers(layer)` gave, to save reading them again.
+        pointers : what `pointers(layer)` gave, to save reading them again; without it only
+            the pointers of these rows are read.
         """
-        indptr = (self.pointers(layer) if pointers is None else pointers)[start : stop + 1]
+        if pointers is None:
+            indptr = self._some_pointers(layer, start, stop)
+        else:
+            indptr = pointers[start : stop + 1]
         first = int(self._nnz_start[layer])
         span = slice(first + int(indptr[0]), first + int(indptr[-1]))
         bias_start = int(self._row_start[layer])
         rows = Rows(
             indptr - indptr[0],
-            self._indices[span],
-            self._data[span],
-            self._bias[bias_start + start : bias_start + stop],
+            container.read(self._indices, span),
+            container.read(self._data, span),
+            container.read(self._bias, slice(bias_start + start, bias_start + stop)),
         )
         self.bytes_read += rows.indices.nbytes + rows.data.nbytes + rows.bias.nbytes
         where = f"{self.header.path}: layer {layer + 1}"
         check_rows(rows, self.header.sizes[layer], where, start)
         return rows
+
+    def _some_pointers(self, layer: int, start: int, stop: int) -> npt.NDArray[np.int64]:
+        first = int(self._row_start[layer]) + layer
+        indptr = container.read(self._indptr, slice(first + start, first + stop + 1))
+        self.bytes_read += indptr.nbytes
+        n_out, nnz = self.header.sizes[layer + 1], self.header.nnz[layer]
+        ends_right = (start > 0 or indptr[0] == 0) and (stop < n_out or indptr[-1] == nnz)
+        if not ends_right or indptr[0] < 0 or indptr[-1] > nnz or (np.diff(indptr) < 0).any():
+            raise FormatError(
+                f"{self.header.path}: layer {layer + 1}: row pointers do not ascend from 0 to "
+                f"the number of weights, {nnz}"
+            )
+        return indptr
 
     def layer(self, layer: int) -> Layer:
         """Return a whole layer (0-based), checked."""

@@ -68,6 +68,10 @@ class SamplesWriter:
         else:
             self._inputs[:, start:stop] = block
 
+    def put_packed(self, bits: npt.NDArray[np.uint8]) -> None:
+        """Store all inputs, packed as the file has them: (width, ceil(n / 8))."""
+        self._inputs[:] = bits
+
     def put_labels(self, labels: npt.NDArray[np.integer], classes: int) -> None:
         """Store one label a sample, each in 0..classes-1."""
         if len(labels) != self._n_samples:
@@ -161,12 +165,33 @@ class SamplesFile:
         Packed: (width, bytes) uint8 from byte start // 8 on, so start % 8 is the first
         sample's bit; else (width, stop - start) uint8 or float32.
         """
-        if self.header.packed:
-            block = self._inputs[:, start // 8 : -(-stop // 8)]
-        else:
-            block = self._inputs[:, start:stop]
-        self.bytes_read += block.nbytes
-        return block
+        blocks = [block for _, block in self._blocks(start, stop)]
+        return np.concatenate(blocks)
+
+    def own(self, start: int, stop: int, rows: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
+        """Return the given rows (ascending) of `raw(start, stop)`, in bounded memory.
+
+        Raises
+        ------
+        FormatError : an input that is not finite.
+        """
+        kept = []
+        for first, block in self._blocks(start, stop):
+            inside = slice(*np.searchsorted(rows, (first, first + len(block))))
+            kept.append(block[rows[inside] - first])
+        raw = np.concatenate(kept)
+        if raw.dtype == np.float32 and not np.isfinite(raw).all():
+            bad = start + int(np.flatnonzero(~np.isfinite(raw).all(axis=0))[0])
+            raise FormatError(f"{self.header.path}: sample {bad} has an input that is not finite")
+        return raw
+
+    def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Yield (first row, rows as stored), a chunk's height at a time."""
+        span = slice(start // 8, -(-stop // 8)) if self.header.packed else slice(start, stop)
+        for first in range(0, self.header.width, CHUNK[0]):
+            block = container.read(self._inputs, slice(first, first + CHUNK[0]), span)
+            self.bytes_read += block.nbytes
+            yield first, block
 
     def inputs(
         self, start: int, stop: int, rows: npt.NDArray[np.integer], dtype: npt.DTypeLike
@@ -177,7 +202,12 @@ class SamplesFile:
         ------
         FormatError : an input that is not finite.
         """
-        raw = self.raw(start, stop)[rows]
+        return self.decode(self.own(start, stop, rows), start, stop, dtype)
+
+    def decode(
+        self, raw: npt.NDArray[Any], start: int, stop: int, dtype: npt.DTypeLike
+    ) -> npt.NDArray[np.floating]:
+        """Return stored inputs of samples start..stop-1 as numbers: (rows, stop - start)."""
         if self.header.packed:
             first = start % 8
             bits = np.unpackbits(raw, axis=1, bitorder="little")
@@ -185,9 +215,6 @@ class SamplesFile:
         values = raw.astype(dtype)
         if raw.dtype == np.uint8:
             values *= self.header.scale
-        elif not np.isfinite(values).all():
-            bad = int(np.flatnonzero(~np.isfinite(values).all(axis=0))[0])
-            raise FormatError(f"{self.header.path}: sample {start + bad} has an input not finite")
         return values
 
     def labels(self) -> npt.NDArray[np.int32]:
@@ -199,7 +226,9 @@ class SamplesFile:
         """
         if not self.header.classes:
             raise InputError(f"{self.header.path}: has no labels, which training needs")
-        labels = container.dataset(self._file, "labels", ("int32",), (self.header.n_samples,))[:]
+        labels = container.read(
+            container.dataset(self._file, "labels", ("int32",), (self.header.n_samples,))
+        )
         check_labels(labels, self.header.classes, self.header.path)
         self.bytes_read += labels.nbytes
         return labels
@@ -208,7 +237,7 @@ class SamplesFile:
         """Return the official answer kept with the inputs: (m,) int64, 1-based, ascending."""
         if not self.header.has_categories:
             raise InputError(f"{self.header.path}: has no categories")
-        found = container.dataset(self._file, "categories", ("int64",), (None,))[:]
+        found = container.read(container.dataset(self._file, "categories", ("int64",), (None,)))
         _check_categories(found, self.header.n_samples, self.header.path)
         return found
 

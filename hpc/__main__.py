@@ -1,0 +1,60 @@
+"""`python -m hpc ENGINE COMMAND ...`, under mpirun or alone."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import sys
+from collections.abc import Sequence
+
+from hpc import __version__
+from hpc.comm.launcher import launched_rank
+from hpc.io.errors import EXIT_BAD_INPUT, InputError
+from hpc.report.options import Parser
+from hpc.spdnn import commands as spdnn
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser; each command sets `run(args, comm)` or, without MPI, `run_alone(args)`."""
+    parser = Parser(
+        prog="python -m hpc",
+        description="Deep networks cut across MPI ranks.",
+        epilog="example: mpirun -n 4 python -m hpc spdnn infer net.h5 x.h5 --plan plan.h5",
+    )
+    parser.add_argument("--version", action="version", version=f"relaycut {__version__}")
+    engines = parser.add_subparsers(metavar="ENGINE", required=True)
+    spdnn.add_parser(engines)
+    return parser
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run a command line and return its exit code."""
+    try:
+        args = _parse(argv)
+    except InputError as error:
+        if launched_rank() == 0:
+            print(f"hpc: error: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    if args.run_alone is not None:
+        return int(args.run_alone(args))
+    from mpi4py import MPI
+
+    from hpc.comm.world import run_program
+
+    return run_program(lambda: args.run(args, MPI.COMM_WORLD), MPI.COMM_WORLD)
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse on every rank; only the first prints what --help and --version say."""
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            return build_parser().parse_args(argv)
+    finally:
+        if launched_rank() == 0:
+            sys.stdout.write(printed.getvalue())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,35 @@
+"""Figures for machines (--json) and quantities for people."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hpc.io.container import written_aside
+
+
+def write_json(path: str | os.PathLike[str], figures: Mapping[str, Any]) -> None:
+    """Write figures as JSON, aside and renamed."""
+    with written_aside(path) as partial:
+        partial.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def quantity(value: float, unit: str) -> str:
+    """Return a value with three digits and a prefix: 12300000000, 'edges/s' -> '12.3 Gedges/s'."""
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return an aligned text table: first column to the left, the others to the right."""
+    cells = [list(map(str, head)), *(list(map(str, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        first, rest = row[0].ljust(widths[0]), zip(row[1:], widths[1:], strict=True)
+        lines.append("  ".join([first, *(cell.rjust(width) for cell, width in rest)]).rstrip())
+    return "\n".join(lines)

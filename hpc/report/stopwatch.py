@@ -1,0 +1,30 @@
+"""Where a rank's time goes: one clock, read at the seams."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+
+class Stopwatch:
+    """Seconds by kind of work. `lap(kind)` books the time since the last lap.
+
+    seconds : kind ('compute', 'pack', 'wait', 'read' ...) to seconds.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def restart(self) -> None:
+        """Forget the time since the last lap."""
+        self._last = perf_counter()
+
+    def lap(self, kind: str) -> None:
+        """Book the time since the last lap as `kind`."""
+        now = perf_counter()
+        self.seconds[kind] = self.seconds.get(kind, 0.0) + now - self._last
+        self._last = now
+
+    def total(self, *kinds: str) -> float:
+        """Return the seconds booked under `kinds`, or under all without any."""
+        return sum(self.seconds.get(kind, 0.0) for kind in kinds or self.seconds)

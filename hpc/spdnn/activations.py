@@ -1,0 +1,64 @@
+"""Activation functions and their derivatives, in place, on panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+Floats = npt.NDArray[np.floating]
+
+
+def activate(z: Floats, bias: Floats, activation: str, clip: float) -> None:
+    """Replace z by f(z + bias). z : (rows, width); bias : (rows,)."""
+    z += bias[:, None]
+    if activation == "relu":
+        np.maximum(z, 0, out=z)
+    elif activation == "clipped-relu":
+        np.clip(z, 0, clip, out=z)
+    elif activation == "sigmoid":
+        expit(z, out=z)
+    elif activation == "tanh":
+        np.tanh(z, out=z)
+
+
+def multiply_by_derivative(
+    delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
+) -> None:
+    """Multiply delta by f'(z), written in terms of x = f(z). All (rows, width).
+
+    At the kinks the derivative is 0, as torch's relu has it.
+    """
+    if activation != "identity":
+        slope = scratch[: delta.size].reshape(delta.shape)
+        _DERIVATIVES[activation](x, clip, slope)
+        delta *= slope
+
+
+def _relu(x: Floats, clip: float, slope: Floats) -> None:
+    np.sign(x, out=slope)
+
+
+def _clipped_relu(x: Floats, clip: float, slope: Floats) -> None:
+    np.sign(x, out=slope)
+    slope *= x < clip
+
+
+def _sigmoid(x: Floats, clip: float, slope: Floats) -> None:
+    np.subtract(1, x, out=slope)
+    slope *= x
+
+
+def _tanh(x: Floats, clip: float, slope: Floats) -> None:
+    np.multiply(x, x, out=slope)
+    np.subtract(1, slope, out=slope)
+
+
+_DERIVATIVES: dict[str, Callable[[Floats, float, Floats], None]] = {
+    "relu": _relu,
+    "clipped-relu": _clipped_relu,
+    "sigmoid": _sigmoid,
+    "tanh": _tanh,
+}

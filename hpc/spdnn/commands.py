@@ -1,0 +1,90 @@
+"""The command line of the sparse engine: options only; what they do is imported when run."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from hpc.report.options import add_common
+
+
+def add_parser(engines: Any) -> None:
+    """Add `spdnn infer` and `spdnn train` to the engines' subparsers."""
+    engine = engines.add_parser("spdnn", help="sparse networks: inference and training")
+    commands = engine.add_subparsers(metavar="COMMAND", required=True)
+    _infer(commands)
+    _train(commands)
+
+
+def _infer(commands: Any) -> None:
+    parser = commands.add_parser(
+        "infer",
+        help="run inputs through a network",
+        epilog="example: mpirun -n 2 python -m hpc spdnn infer net.h5 x.h5 --plan plan.h5 "
+        "--batch 1024 --out result.tsv",
+    )
+    _files(parser)
+    parser.add_argument("--batch", type=int, default=1024, help="inputs at a time (default 1024)")
+    parser.add_argument(
+        "--out", metavar="FILE.tsv", help="categories, one 1-based image number a line"
+    )
+    parser.add_argument(
+        "--scores",
+        action="store_true",
+        help="write to --out the last level instead: image number, then its values",
+    )
+    parser.add_argument(
+        "--categories",
+        metavar="TRUTH.tsv",
+        help="compare with these categories ('kept': those stored with the inputs); "
+        "exit code 1 if they differ",
+    )
+    add_common(parser)
+    parser.set_defaults(run=_run_infer)
+
+
+def _train(commands: Any) -> None:
+    parser = commands.add_parser(
+        "train",
+        help="train a network",
+        epilog="example: mpirun -n 2 python -m hpc spdnn train net.h5 digits.h5 --epochs 5 "
+        "--batch 64 --lr 0.001 --optimizer adam --out trained.h5",
+    )
+    _files(parser)
+    parser.add_argument("--epochs", type=int, default=10, help="default 10")
+    parser.add_argument("--batch", type=int, default=64, help="inputs a step (default 64)")
+    parser.add_argument("--lr", type=float, default=0.01, help="learning rate (default 0.01)")
+    parser.add_argument("--loss", default="cross-entropy", help="mse or cross-entropy (default)")
+    parser.add_argument("--optimizer", default="sgd", help="sgd (default), momentum or adam")
+    parser.add_argument(
+        "--gradient",
+        default="exact",
+        help="exact (default), or averaged: the paper's, one averaged vector is propagated back",
+    )
+    parser.add_argument(
+        "--validation", type=float, default=0.0, help="share of the inputs held out (default 0)"
+    )
+    parser.add_argument("--test", metavar="FILE", help="evaluate on these inputs at the end")
+    parser.add_argument("--out", metavar="FILE", help="the trained network")
+    add_common(parser)
+    parser.set_defaults(run=_run_train)
+
+
+def _files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("network", help="network file, or a sharded one")
+    parser.add_argument("inputs", help="samples file")
+    parser.add_argument("--plan", help="plan for as many ranks as run (default: blocks of rows)")
+    parser.add_argument("--dtype", choices=("float32", "float64"), help="default: the network's")
+    parser.add_argument("--kernel", default="scipy", help="local multiply (default scipy)")
+
+
+def _run_infer(args: argparse.Namespace, comm: Any) -> int:
+    from hpc.spdnn.infer_command import run
+
+    return run(args, comm)
+
+
+def _run_train(args: argparse.Namespace, comm: Any) -> int:
+    from hpc.spdnn.train_command import run
+
+    return run(args, comm)

@@ -1,0 +1,141 @@
+"""SpFF: the forward pass of a rank (paper: its parallel sparse feedforward algorithm).
+
+Receives and sends are posted, own columns are multiplied while messages move,
+each message's columns are multiplied as it arrives. The products are added in
+rank order, so the same bits come out however the messages raced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.comm.exchange import Exchange
+from hpc.comm.tags import Tag
+from hpc.io.shard import LayerShard, Shard
+from hpc.spdnn.activations import activate
+from hpc.spdnn.kernels import Weights, add_rows
+from hpc.spdnn.runtime import Buffers, Runtime, plan_buffers
+from hpc.spdnn.wires import boundary_segments, halo_segments, n_send, send_rows, split_rows
+
+Floats = npt.NDArray[np.floating]
+
+
+class Forward:
+    """A rank's forward pass, planned once for a batch and run many times.
+
+    Parameters
+    ----------
+    runtime : its communicator has shard.size ranks.
+    shard : this rank's share.
+    weights : per layer [core, parts ...], from `runtime.layer_weights`.
+    biases : per layer (n_out,).
+    levels : L+1 arrays (panels, n_ext, width), from `hpc.spdnn.levels`. Own rows of level 0
+        are the input, own rows of the last level the output.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        shard: Shard,
+        weights: list[list[Weights]],
+        biases: list[Floats],
+        levels: list[Floats],
+    ) -> None:
+        panels, _, width = levels[0].shape
+        buffers = plan_buffers(shard, panels, width, levels[0].dtype)
+        self.levels = levels
+        self.layers = [
+            ForwardLayer(
+                runtime, buffers, k, layer, weights[k], biases[k], (levels[k], levels[k + 1])
+            )
+            for k, layer in enumerate(shard.layers)
+        ]
+
+    def run(self) -> Floats:
+        """Run all layers; return the own rows of the last level: (panels, n_out, width)."""
+        for layer in self.layers:
+            layer.run()
+        return self.levels[-1]
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """The exchanges, which count words and messages."""
+        return [layer.exchange for layer in self.layers]
+
+    def free(self) -> None:
+        """Release requests and datatypes. Local."""
+        for exchange in self.exchanges:
+            exchange.free()
+
+
+class ForwardLayer:
+    """One layer: x_next[own] = f(W x_ext + b). `levels` is (x_ext, x_next)."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        buffers: Buffers,
+        turn: int,
+        layer: LayerShard,
+        weights: list[Weights],
+        bias: Floats,
+        levels: tuple[Floats, Floats],
+    ) -> None:
+        self._kernel, self._clock = runtime.kernel, runtime.clock
+        self._layer, self._bias = layer, bias
+        self._core, self._parts = weights[0], weights[1:]
+        self._x, self._z = levels[0], levels[1][:, : layer.n_out]
+        panels, _, width = self._x.shape
+        self._products = split_rows(
+            buffers.products, [part.n_rows for part in self._parts], panels, width
+        )
+        self._scratch = buffers.scratch
+        self._ring, self._turn = buffers.boundary, turn
+        self._boundary = self._ring.buffer(turn, (panels, n_send(layer), width))
+        self._send_rows = send_rows(layer)
+        self.exchange = Exchange(
+            runtime.comm,
+            Tag.FORWARD,
+            boundary_segments(layer, self._boundary),
+            halo_segments(layer, self._x),
+        )
+
+    def run(self) -> None:
+        """Run the layer."""
+        self._start()
+        self._multiply(self._core, self._z)
+        for index in self._arrivals():
+            self._multiply(self._parts[index], self._products[index])
+        self._add_and_activate()
+
+    def _start(self) -> None:
+        self.exchange.start_receives()
+        if len(self._send_rows):
+            self._ring.take(self._turn, self.exchange)
+            self._clock.lap("wait")
+            np.take(self._x, self._send_rows, axis=1, out=self._boundary, mode="clip")
+            self.exchange.start_sends()
+        self._clock.lap("pack")
+
+    def _multiply(self, weights: Weights, out: Floats) -> None:
+        for panel in range(len(self._x)):
+            self._kernel.multiply(weights, self._x[panel], out[panel])
+            self.exchange.poll()
+        self._clock.lap("compute")
+
+    def _arrivals(self) -> Iterator[int]:
+        for index in self.exchange.arrivals():
+            self._clock.lap("wait")
+            yield index
+
+    def _add_and_activate(self) -> None:
+        layer = self._layer
+        for panel in range(len(self._x)):
+            z = self._z[panel]
+            for part, product in zip(self._parts, self._products, strict=True):
+                add_rows(z, part.rows, product[panel], self._scratch)
+            activate(z, self._bias, layer.activation, layer.clip)
+        self._clock.lap("compute")

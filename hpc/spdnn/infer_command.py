@@ -1,0 +1,150 @@
+"""`spdnn infer`: files in, categories or scores out."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+from mpi4py import MPI
+
+from hpc.comm.world import owned, together
+from hpc.io.categories import read_categories, write_categories
+from hpc.io.container import check_writable, written_aside
+from hpc.io.errors import InputError
+from hpc.io.samples import open_samples
+from hpc.report.figures import quantity, write_json
+from hpc.report.progress import progress
+from hpc.spdnn.infer import Inference, ScoreSink, infer
+from hpc.spdnn.kernels import kernel
+from hpc.spdnn.load import Loaded, load_shard
+from hpc.spdnn.run_figures import per_rank, rank_table
+
+Longs = npt.NDArray[np.int64]
+
+
+def run(args: argparse.Namespace, world: MPI.Comm) -> int:
+    """Run the command; return 0, or 1 if the categories differ from those given."""
+    with owned(world) as comm:
+        with together(comm):
+            n_samples, truth = _check(args, comm.rank)
+            local = kernel(args.kernel)
+        loaded = load_shard(comm, args.network, args.plan, args.dtype)
+        show = comm.rank == 0 and not args.quiet
+        with progress("infer", n_samples, show) as advance, _score_sink(args, comm) as sink:
+            result = infer(
+                comm,
+                loaded.shard,
+                args.inputs,
+                batch=args.batch,
+                scores=sink,
+                kernel=local,
+                progress=advance,
+            )
+        return _report(args, comm, loaded, result, truth)
+
+
+def _check(args: argparse.Namespace, rank: int) -> tuple[int, Longs | None]:
+    """Find what is wrong before any work; return the samples' number and the truth."""
+    if args.scores and not args.out:
+        raise InputError("--scores needs --out FILE")
+    for path in (args.out, args.json):
+        if path and rank == 0:
+            check_writable(path)
+    with open_samples(args.inputs) as samples:
+        n_samples = samples.header.n_samples
+        if args.categories == "kept":
+            return n_samples, samples.categories()
+    if args.categories is None:
+        return n_samples, None
+    truth = read_categories(args.categories)
+    return n_samples, truth[truth <= n_samples]
+
+
+@contextlib.contextmanager
+def _score_sink(args: argparse.Namespace, comm: MPI.Comm) -> Iterator[ScoreSink | None]:
+    """Yield what writes scores to --out on rank 0, batch by batch; None where not asked for."""
+    if not args.scores:
+        yield None
+    elif comm.rank:
+        yield lambda start, values: None
+    else:
+        with written_aside(args.out) as partial, open(partial, "w", encoding="ascii") as file:
+            yield lambda start, values: _write_scores(file, start, values)
+
+
+def _write_scores(file: TextIO, start: int, values: npt.NDArray[np.floating]) -> None:
+    digits = 9 if values.dtype == np.float32 else 17
+    for number, row in enumerate(values.tolist(), start + 1):
+        file.write("\t".join([str(number), *(f"{value:.{digits}g}" for value in row)]) + "\n")
+
+
+def _report(
+    args: argparse.Namespace,
+    comm: MPI.Comm,
+    loaded: Loaded,
+    result: Inference,
+    truth: Longs | None,
+) -> int:
+    edges = comm.allreduce(sum(layer.n_edges for layer in loaded.shard.layers))
+    ranks = per_rank(comm, loaded, result.clock)
+    differ = truth is not None and not np.array_equal(truth, result.categories)
+    if ranks is not None:
+        figures = _figures(args, comm.size, edges, result, ranks)
+        if args.out and not args.scores:
+            write_categories(args.out, result.categories.tolist())
+        if truth is not None:
+            figures["categories_agree"] = not differ
+        _say(figures, truth, result.categories)
+        if args.json:
+            write_json(args.json, figures)
+    return int(differ)
+
+
+def _figures(
+    args: argparse.Namespace,
+    size: int,
+    edges: int,
+    result: Inference,
+    ranks: dict[str, list[float]],
+) -> dict[str, Any]:
+    """Volume and messages are forward, per input and per pass, as `partition stats` has them."""
+    passes = -(-result.n_samples // args.batch)
+    counted = result.counted
+    return {
+        "command": "spdnn infer",
+        "ranks": size,
+        "images": result.n_samples,
+        "batch": args.batch,
+        "kernel": args.kernel,
+        "edges": edges,
+        "seconds": result.seconds,
+        "edges_per_s": edges * result.n_samples / result.seconds,
+        "categories": len(result.categories),
+        "volume_words": counted.words_sent / result.n_samples,
+        "messages": counted.messages_sent / passes,
+        "words_sent": counted.words_sent,
+        "words_received": counted.words_received,
+        "messages_sent": counted.messages_sent,
+        **ranks,
+    }
+
+
+def _say(figures: dict[str, Any], truth: Longs | None, found: Longs) -> None:
+    print(
+        f"{figures['images']} images on {figures['ranks']} rank(s): "
+        f"{figures['categories']} categories, {figures['seconds']:.3f} s, "
+        f"{quantity(figures['edges_per_s'], 'edges/s')}"
+    )
+    print(
+        f"sent {figures['volume_words']:,.0f} words per image, "
+        f"{figures['messages']:,.0f} messages per batch"
+    )
+    print(rank_table(figures))
+    if truth is not None:
+        missing, extra = np.setdiff1d(truth, found), np.setdiff1d(found, truth)
+        same = "as given" if not len(missing) + len(extra) else "DIFFERENT from those given"
+        print(f"categories {same}: {len(missing)} missing, {len(extra)} unexpected")

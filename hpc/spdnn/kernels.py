@@ -1,0 +1,161 @@
+"""The local multiplies behind one small interface, and scipy's, the reference.
+
+A kernel works on one panel at a time, a C-ordered (rows, width) matrix, so the
+caller can poll MPI between panels. Every call overwrites or adds to an array
+that the caller owns; nothing is allocated.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import _sparsetools
+
+from hpc.io.errors import InputError
+from hpc.io.halo import Part
+
+Floats = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.int32]
+GRADIENT_ITEMS = 1 << 18
+"""Numbers in each of the two gathered blocks of a sampled outer product (cache resident)."""
+
+
+class Weights:
+    """A part's weights as a kernel uses them: CSR with 32-bit pointers, data shared.
+
+    data : (nnz,), may be updated in place between calls.
+    rows : (m,) local rows, ascending. n_rows : m.
+    """
+
+    def __init__(self, part: Part, data: Floats | None = None) -> None:
+        if len(part.indices) >= 2**31:
+            raise InputError(
+                f"{len(part.indices)} weights of one layer on one rank: at most 2^31 - 1; "
+                "use more ranks"
+            )
+        self.rows = part.rows
+        self.n_rows = len(part.rows)
+        self.indptr: Ints = part.indptr.astype(np.int32, copy=False)
+        self.indices: Ints = part.indices.astype(np.int32, copy=False)
+        self.data = part.data if data is None else data
+
+    def row_of(self) -> Ints:
+        """Return the row, in 0..m-1, of each weight: (nnz,) int32."""
+        return np.repeat(np.arange(self.n_rows, dtype=np.int32), np.diff(self.indptr))
+
+
+class Kernel(Protocol):
+    """What a kernel offers. `x` is a panel of x_ext, (n_ext, width)."""
+
+    name: str
+
+    def multiply(self, weights: Weights, x: Floats, out: Floats) -> None:
+        """Set out = W x; out is (m, width)."""
+
+    def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
+        """Add Wᵀ delta to out; delta is (m, width), out (n_ext, width)."""
+
+    def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
+        """Add delta xᵀ on the pattern to the gradient; delta is (m, width)."""
+
+
+class SampledOuter:
+    """The weight gradient of one part and what its computation needs.
+
+    values : (nnz,), where the gradient is summed up over the panels.
+    """
+
+    def __init__(self, weights: Weights, values: Floats) -> None:
+        self.values = values
+        self.row_of = weights.row_of()
+        self.columns = weights.indices
+
+
+class ScipyKernel:
+    """scipy's own CSR loops (what `csr @ dense` calls), without its temporary arrays."""
+
+    name = "scipy"
+
+    def __init__(self) -> None:
+        self._workspace = np.empty(0)
+
+    def multiply(self, weights: Weights, x: Floats, out: Floats) -> None:
+        """Set out = W x, (m, width)."""
+        out[...] = 0
+        _sparsetools.csr_matvecs(
+            weights.n_rows,
+            x.shape[0],
+            x.shape[1],
+            weights.indptr,
+            weights.indices,
+            weights.data,
+            x.reshape(-1),
+            out.reshape(-1),
+        )
+
+    def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
+        """Add Wᵀ delta to out, (n_ext, width): W's CSR read as the CSC of Wᵀ."""
+        _sparsetools.csc_matvecs(
+            out.shape[0],
+            weights.n_rows,
+            out.shape[1],
+            weights.indptr,
+            weights.indices,
+            weights.data,
+            delta.reshape(-1),
+            out.reshape(-1),
+        )
+
+    def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
+        """Add delta xᵀ on the pattern, (nnz,), block of weights by block."""
+        width = x.shape[1]
+        items = max(GRADIENT_ITEMS // width, 1)
+        workspace = self._scratch((2 * width + 1) * items, x.dtype)
+        for start in range(0, len(gradient.values), items):
+            span = slice(start, min(start + items, len(gradient.values)))
+            left, right, sums = _blocks(workspace, span.stop - start, width)
+            np.take(delta, gradient.row_of[span], axis=0, out=left, mode="clip")
+            np.take(x, gradient.columns[span], axis=0, out=right, mode="clip")
+            np.einsum("ij,ij->i", left, right, out=sums)
+            gradient.values[span] += sums
+
+    def _scratch(self, size: int, dtype: npt.DTypeLike) -> Floats:
+        """Return scratch of at least `size` numbers; it grows once."""
+        if self._workspace.size < size or self._workspace.dtype != dtype:
+            self._workspace = np.empty(size, dtype)
+        return self._workspace
+
+
+def _blocks(workspace: Floats, items: int, width: int) -> tuple[Floats, Floats, Floats]:
+    size = items * width
+    left = workspace[:size].reshape(items, width)
+    right = workspace[size : 2 * size].reshape(items, width)
+    return left, right, workspace[2 * size : 2 * size + items]
+
+
+KERNELS: dict[str, type[Kernel]] = {"scipy": ScipyKernel}
+
+
+def kernel(name: str) -> Kernel:
+    """Return the kernel called `name`.
+
+    Raises
+    ------
+    InputError : unknown name; lists the valid ones.
+    """
+    if name not in KERNELS:
+        raise InputError(f"kernel '{name}': expected one of {', '.join(KERNELS)}")
+    return KERNELS[name]()
+
+
+def add_rows(target: Floats, rows: Ints, values: Floats, scratch: Floats) -> None:
+    """Add `values` to the given rows of `target`, each row at most once.
+
+    target : (n, width). rows : (m,) distinct. values : (m, width). scratch : at least m·width.
+    """
+    gathered = scratch[: values.size].reshape(values.shape)
+    np.take(target, rows, axis=0, out=gathered, mode="clip")
+    gathered += values
+    target[rows] = gathered

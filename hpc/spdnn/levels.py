@@ -1,0 +1,57 @@
+"""The activation arrays of a rank: how a batch is cut into panels, and where x_ext lives."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.io.shard import Shard
+
+Floats = npt.NDArray[np.floating]
+PANEL_WIDTH = 128
+"""Columns of a panel at most, where the batch divides well."""
+NARROWEST = 16
+"""A divisor of the batch below this is not worth cutting it into panels."""
+
+
+def panel_shape(batch: int) -> tuple[int, int]:
+    """Return (panels, width) with panels · width = batch, so no column is padding.
+
+    The width is the largest divisor of the batch up to PANEL_WIDTH; a batch without a
+    divisor of at least NARROWEST is one panel.
+    """
+    if batch <= PANEL_WIDTH:
+        return 1, batch
+    width = max(w for w in range(1, PANEL_WIDTH + 1) if batch % w == 0)
+    return (batch // width, width) if width >= NARROWEST else (1, batch)
+
+
+def level_rows(shard: Shard) -> list[int]:
+    """Return the rows of x_ext of every level: own and halo; the last level has no halo."""
+    return [layer.n_ext for layer in shard.layers] + [len(shard.ids[-1])]
+
+
+def kept_levels(shard: Shard, batch: int, dtype: npt.DTypeLike) -> list[Floats]:
+    """Return one (panels, n_ext, width) array for every level: training needs them all."""
+    panels, width = panel_shape(batch)
+    return [np.zeros((panels, rows, width), dtype) for rows in level_rows(shard)]
+
+
+def turning_levels(shard: Shard, batch: int, dtype: npt.DTypeLike) -> list[Floats]:
+    """Return the levels' arrays in two buffers used in turn: inference forgets."""
+    panels, width = panel_shape(batch)
+    rows = level_rows(shard)
+    buffers = [np.zeros(max(rows[turn::2], default=0) * batch, dtype) for turn in (0, 1)]
+    return [buffers[k % 2][: n * batch].reshape(panels, n, width) for k, n in enumerate(rows)]
+
+
+def columns(array: Floats) -> Floats:
+    """Return (panels, rows, width) as a new (rows, batch) array."""
+    return np.ascontiguousarray(array.transpose(1, 0, 2)).reshape(array.shape[1], -1)
+
+
+def set_columns(array: Floats, values: Floats) -> None:
+    """Fill the first rows of (panels, n_ext, width) from a (rows, batch) array."""
+    panels, _, width = array.shape
+    rows = values.shape[0]
+    array[:, :rows] = values.reshape(rows, panels, width).transpose(1, 0, 2)

@@ -1,0 +1,167 @@
+"""A rank's shard from files: from a sharded file, or from a network file and a plan in parallel.
+
+The parallel way reads every byte of the network once, whatever P: each rank
+reads a contiguous share of each layer's rows and routes the rows to their owners.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+from mpi4py import MPI
+
+from hpc.comm.route import route, route_rows
+from hpc.comm.world import together
+from hpc.io import container, network, sharded
+from hpc.io.errors import InputError
+from hpc.io.halo import CutLayer, Longs, Part, cut_layer, owned_ids
+from hpc.io.network import NetworkFile, NetworkHeader, open_network
+from hpc.io.ownership import owned_range
+from hpc.io.plan import Plan, block_plan, check_plan, read_plan
+from hpc.io.shard import LayerShard, Shard
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A shard and what it took to get it: seconds and bytes of datasets read by this rank."""
+
+    shard: Shard
+    start_s: float
+    bytes_read: int
+
+
+def load_shard(
+    comm: MPI.Comm, path: Path, plan_path: Path | None = None, dtype: str | None = None
+) -> Loaded:
+    """Return this rank's share of a network or sharded file. Collective.
+
+    plan_path : for a network file; without it the rows are cut in contiguous blocks.
+    dtype : 'float32' or 'float64'; the file's without it.
+
+    Raises
+    ------
+    AgreedError : on all ranks, if any rank finds its file bad.
+    """
+    began = perf_counter()
+    with together(comm):
+        kind = container.format_of(path)
+        _check_usage(kind, path, plan_path, comm.size)
+    if kind == sharded.KIND:
+        shard, bytes_read = _read_sharded(comm, path)
+    else:
+        shard, bytes_read = _read_network(comm, path, plan_path)
+    if dtype is not None and shard.dtype.name != dtype:
+        shard = as_dtype(shard, np.dtype(dtype))
+    return Loaded(shard, perf_counter() - began, bytes_read)
+
+
+def _check_usage(kind: str, path: Path, plan_path: Path | None, size: int) -> None:
+    if kind not in (sharded.KIND, network.KIND):
+        raise InputError(f"{path}: a {kind} file, expected a network or a sharded network")
+    if kind == sharded.KIND and plan_path is not None:
+        raise InputError(f"{path}: is sharded, so it holds its plan; leave --plan out")
+
+
+def _read_sharded(comm: MPI.Comm, path: Path) -> tuple[Shard, int]:
+    with together(comm):
+        parts = sharded.read_sharded_header(path).parts
+        if parts != comm.size:
+            raise InputError(f"{path}: sharded for {parts} ranks, the job has {comm.size}")
+    with together(comm):
+        shard, bytes_read = sharded.read_shard(path, comm.rank)
+    return shard, bytes_read
+
+
+def _read_network(comm: MPI.Comm, path: Path, plan_path: Path | None) -> tuple[Shard, int]:
+    with together(comm):
+        header = network.read_header(path)
+        plan = _plan(header, plan_path, comm.size)
+    layers: list[LayerShard] = []
+    with open_network(path) as file:
+        for k in range(header.n_layers):
+            layers.append(_load_layer(comm, file, plan, k))
+        bytes_read = file.bytes_read
+    ids = tuple(owned_ids(level, comm.rank) for level in plan.owners)
+    shard = Shard(
+        comm.rank, comm.size, header.sizes, ids, tuple(layers), header.fingerprint, header.dtype
+    )
+    return shard, bytes_read
+
+
+def _plan(header: NetworkHeader, plan_path: Path | None, size: int) -> Plan:
+    if size > sum(header.sizes[1:]):
+        raise InputError(
+            f"{size} ranks, but {header.path} has only {sum(header.sizes[1:])} rows in all: "
+            "start fewer ranks"
+        )
+    if plan_path is None:
+        return block_plan(header.sizes, size, header.fingerprint)
+    plan = read_plan(plan_path)
+    check_plan(plan, header, size, str(plan_path))
+    return plan
+
+
+def _load_layer(comm: MPI.Comm, file: NetworkFile, plan: Plan, k: int) -> LayerShard:
+    owners_in, owners_out = plan.owners[k : k + 2]
+    start, stop = owned_range(len(owners_out), comm.size, comm.rank)
+    with together(comm):
+        rows = file.rows(k, start, stop)
+    lengths, (columns, data), (bias,) = route_rows(
+        comm,
+        np.diff(rows.indptr),
+        owners_out[start:stop],
+        [rows.indices, rows.data],
+        [rows.bias],
+    )
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    cut = cut_layer(indptr, columns, data, owners_in, comm.rank)
+    own = owned_ids(owners_in, comm.rank)
+    activation, clip = file.header.activations[k], file.header.clips[k]
+    return LayerShard(
+        len(own),
+        len(bias),
+        cut.core,
+        cut.parts,
+        cut.needs,
+        _agree_on_sends(comm, cut, own),
+        bias,
+        activation,
+        clip,
+    )
+
+
+def _agree_on_sends(
+    comm: MPI.Comm, cut: CutLayer, own: Longs
+) -> tuple[tuple[int, npt.NDArray[np.int32]], ...]:
+    """Tell each source what is needed of it; return what the others need of this rank."""
+    counts = np.zeros(comm.size, np.int64)
+    counts[[part.source for part in cut.parts]] = [len(ids) for ids in cut.needs]
+    wanted = np.concatenate([np.empty(0, np.int64), *cut.needs])
+    asked, asked_counts = route(comm, wanted, counts)
+    local = np.searchsorted(own, asked).astype(np.int32)
+    pieces = np.split(local, np.cumsum(asked_counts)[:-1])
+    return tuple((rank, rows) for rank, rows in enumerate(pieces) if len(rows))
+
+
+def as_dtype(shard: Shard, dtype: np.dtype[np.floating]) -> Shard:
+    """Return the shard with weights and biases in another precision."""
+
+    def cast(part: Part) -> Part:
+        return replace(part, data=part.data.astype(dtype))
+
+    layers = tuple(
+        replace(
+            layer,
+            core=cast(layer.core),
+            parts=tuple(map(cast, layer.parts)),
+            bias=layer.bias.astype(dtype),
+        )
+        for layer in shard.layers
+    )
+    return replace(shard, layers=layers, dtype=dtype)

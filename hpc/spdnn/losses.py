@@ -1,0 +1,130 @@
+"""Losses on a last level that is cut across ranks.
+
+Both are means over the batch, so the gradient is that of the mean loss. Squared
+error needs no message; cross-entropy needs two small all-reduces a batch
+(column maxima, then sums), which is all that the loss ever puts on the wire.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from mpi4py import MPI
+
+from hpc.io.errors import InputError
+
+Floats = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.integer]
+LOSSES = ("mse", "cross-entropy")
+
+
+class Loss(Protocol):
+    """A loss on own rows of the last level, (panels, n_out, width)."""
+
+    def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
+        """Return (sum of the loss over the batch, number right); collective.
+
+        labels : (batch,). gradient : if given, overwritten by d(mean loss)/dx, shape of x.
+        The number right counts samples whose label has the largest value (the first such,
+        where several are equal).
+        """
+
+
+class ColumnFacts:
+    """What all ranks must know of each column of the last level: two all-reduces.
+
+    Parameters
+    ----------
+    comm : communicator. ids : (n_out,) global ids of the own rows of the last level.
+    """
+
+    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int64]) -> None:
+        self._comm, self._ids = comm, ids
+
+    def maxima(self, x: Floats) -> Floats:
+        """Return the largest value of each column: (panels, 1, width) float64."""
+        panels, rows, width = x.shape
+        largest = np.full((panels, 1, width), -np.inf)
+        if rows:
+            largest[...] = x.max(axis=1, keepdims=True)
+        self._comm.Allreduce(MPI.IN_PLACE, largest, op=MPI.MAX)
+        return largest
+
+    def own_labels(self, labels: Ints, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+        """Return where a row is its column's label: (panels, n_out, width) bool."""
+        panels, _, width = shape
+        return self._ids[None, :, None] == labels.reshape(panels, 1, width)
+
+    def sums(
+        self,
+        x: Floats,
+        largest: Floats,
+        is_label: npt.NDArray[np.bool_],
+        labels: Ints,
+        extra: Floats,
+    ) -> tuple[Floats, Floats, int]:
+        """Return the label's value and the sum of `extra` of each column, and the number right.
+
+        extra : (panels, n_out, width). The first two are (panels, 1, width) float64.
+        """
+        panels, _, width = x.shape
+        facts = np.zeros((3, panels, 1, width))
+        before = self._ids[None, :, None] < labels.reshape(panels, 1, width)
+        np.sum(x, axis=1, keepdims=True, where=is_label, out=facts[0])
+        np.sum(extra, axis=1, keepdims=True, out=facts[1])
+        facts[2] = ((x == largest) & before).sum(axis=1, keepdims=True)
+        self._comm.Allreduce(MPI.IN_PLACE, facts, op=MPI.SUM)
+        right = (facts[0] == largest) & (facts[2] == 0)
+        return facts[0], facts[1], int(right.sum())
+
+
+class SquaredError:
+    """Mean over batch and outputs of (x − one-hot label)²: torch's mse_loss."""
+
+    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int64], n_outputs: int) -> None:
+        self._facts, self._n_outputs = ColumnFacts(comm, ids), n_outputs
+
+    def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
+        """Return (sum of the loss, number right) over the batch; see `Loss`."""
+        is_label = self._facts.own_labels(labels, x.shape)
+        error = x - is_label
+        largest = self._facts.maxima(x)
+        _, squares, right = self._facts.sums(x, largest, is_label, labels, error * error)
+        if gradient is not None:
+            np.multiply(error, 2 / (self._n_outputs * labels.size), out=gradient)
+        return float(squares.sum()) / self._n_outputs, right
+
+
+class CrossEntropy:
+    """Mean over the batch of −log softmax(x)[label]: torch's cross_entropy."""
+
+    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int64], n_outputs: int) -> None:
+        self._facts = ColumnFacts(comm, ids)
+
+    def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
+        """Return (sum of the loss, number right) over the batch; see `Loss`."""
+        is_label = self._facts.own_labels(labels, x.shape)
+        largest = self._facts.maxima(x)
+        powers = np.exp(x - largest)
+        label_value, sums, right = self._facts.sums(x, largest, is_label, labels, powers)
+        if gradient is not None:
+            gradient[...] = (powers / sums - is_label) / labels.size
+        return float((np.log(sums) + largest - label_value).sum()), right
+
+
+def loss(name: str, comm: MPI.Comm, ids: npt.NDArray[np.int64], n_outputs: int) -> Loss:
+    """Return the loss called `name`.
+
+    ids : (n_out,) global ids of the own rows of the last level, which has n_outputs rows.
+
+    Raises
+    ------
+    InputError : unknown name; lists the valid ones.
+    """
+    if name == "mse":
+        return SquaredError(comm, ids, n_outputs)
+    if name == "cross-entropy":
+        return CrossEntropy(comm, ids, n_outputs)
+    raise InputError(f"loss '{name}': expected one of {', '.join(LOSSES)}")

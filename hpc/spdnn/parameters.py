@@ -1,0 +1,39 @@
+"""A layer's trainable numbers on one rank: weights and bias in flat arrays, with gradients."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.io.shard import LayerShard
+from hpc.spdnn.kernels import SampledOuter, Weights
+
+Floats = npt.NDArray[np.floating]
+
+
+class LayerParameters:
+    """Weights and bias of one layer on one rank.
+
+    values : (nnz,) all weights, core part first, then by source. bias : (n_out,).
+    gradient, bias_gradient : of the same shapes.
+    weights : the kernel's views [core, parts ...] into `values`.
+    outers : the same parts' views into `gradient`.
+    """
+
+    def __init__(self, layer: LayerShard, dtype: npt.DTypeLike) -> None:
+        parts = (layer.core, *layer.parts)
+        self.values = np.concatenate([part.data for part in parts]).astype(dtype, copy=False)
+        self.bias = layer.bias.astype(dtype)
+        self.gradient = np.zeros_like(self.values)
+        self.bias_gradient = np.zeros_like(self.bias)
+        bounds = np.cumsum([0, *(len(part.data) for part in parts)])
+        spans = [slice(start, stop) for start, stop in pairwise(bounds.tolist())]
+        self.weights = [
+            Weights(part, self.values[span]) for part, span in zip(parts, spans, strict=True)
+        ]
+        self.outers = [
+            SampledOuter(weights, self.gradient[span])
+            for weights, span in zip(self.weights, spans, strict=True)
+        ]

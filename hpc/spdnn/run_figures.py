@@ -1,0 +1,46 @@
+"""The figures of a run for --json, and its table of ranks for people."""
+
+from __future__ import annotations
+
+import resource
+from typing import Any
+
+from mpi4py import MPI
+
+from hpc.report.figures import table
+from hpc.report.stopwatch import Stopwatch
+from hpc.spdnn.load import Loaded
+
+KINDS = ("compute", "wait", "pack", "read")
+
+
+def per_rank(comm: MPI.Comm, loaded: Loaded, clock: Stopwatch) -> dict[str, list[float]] | None:
+    """Return on rank 0 a list over ranks of each figure; None elsewhere. Collective.
+
+    compute_s, wait_s, pack_s, read_s : seconds. start_s, bytes_read : of loading the network.
+    edges : weights held. peak_bytes : the rank's largest resident memory so far.
+    """
+    mine: dict[str, float] = {f"{kind}_s": clock.total(kind) for kind in KINDS}
+    mine["start_s"] = loaded.start_s
+    mine["bytes_read"] = loaded.bytes_read
+    mine["edges"] = sum(layer.n_edges for layer in loaded.shard.layers)
+    mine["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    everyone = comm.gather(mine)
+    if everyone is None:
+        return None
+    return {name: [figures[name] for figures in everyone] for name in mine}
+
+
+def rank_table(figures: dict[str, Any]) -> str:
+    """Return the table of ranks: edges and seconds."""
+    rows = [
+        [
+            rank,
+            f"{figures['edges'][rank]:,.0f}",
+            *(f"{figures[f'{kind}_s'][rank]:.3f}" for kind in KINDS),
+            f"{figures['peak_bytes'][rank] / 2**20:.0f}",
+        ]
+        for rank in range(len(figures["edges"]))
+    ]
+    head = ["rank", "edges", "compute s", "wait s", "pack s", "read s", "peak MiB"]
+    return table(head, rows)

@@ -1,0 +1,63 @@
+"""What every layer of a pass shares: communicator, kernel, clock and reused buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from mpi4py import MPI
+
+from hpc.comm.exchange import SendRing
+from hpc.io.shard import LayerShard, Shard
+from hpc.report.stopwatch import Stopwatch
+from hpc.spdnn.kernels import Kernel, Weights
+from hpc.spdnn.wires import n_send
+
+Floats = npt.NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The rank's communicator, its kernel and the clock that books its time."""
+
+    comm: MPI.Comm
+    kernel: Kernel
+    clock: Stopwatch
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """Buffers that the layers of a pass use one after another.
+
+    boundary : rows gathered for sending (forward) or received (backward), in turn.
+    products : flat, room for the products of all parts of any layer.
+    scratch : flat, room for one panel of any part.
+    """
+
+    boundary: SendRing
+    products: Floats
+    scratch: Floats
+
+
+def plan_buffers(shard: Shard, panels: int, width: int, dtype: npt.DTypeLike) -> Buffers:
+    """Return buffers large enough for every layer of `shard`."""
+    batch = panels * width
+    return Buffers(
+        SendRing(max(map(n_send, shard.layers)) * batch, dtype),
+        np.empty(max(map(_product_rows, shard.layers)) * batch, dtype),
+        np.empty(max(map(_widest, shard.layers)) * width, dtype),
+    )
+
+
+def layer_weights(shard: Shard) -> list[list[Weights]]:
+    """Return per layer the kernel's view of the weights: [core, parts ...]; data is shared."""
+    return [[Weights(part) for part in (layer.core, *layer.parts)] for layer in shard.layers]
+
+
+def _product_rows(layer: LayerShard) -> int:
+    return sum(len(part.rows) for part in layer.parts)
+
+
+def _widest(layer: LayerShard) -> int:
+    return max(layer.n_in, layer.n_out, *(len(rows) for _, rows in layer.sends), 0)

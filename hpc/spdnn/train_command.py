@@ -1,0 +1,126 @@
+"""`spdnn train`: files in, a trained network out."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from mpi4py import MPI
+
+from hpc.comm.world import owned, together
+from hpc.io.container import check_writable
+from hpc.io.samples import open_samples
+from hpc.report.figures import quantity, write_json
+from hpc.report.progress import progress
+from hpc.spdnn.kernels import kernel
+from hpc.spdnn.load import Loaded, load_shard
+from hpc.spdnn.run_figures import per_rank, rank_table
+from hpc.spdnn.save import save_network
+from hpc.spdnn.train import Epoch, Training, TrainOptions, train
+
+
+def run(args: argparse.Namespace, world: MPI.Comm) -> int:
+    """Run the command; return 0."""
+    options = TrainOptions(
+        args.epochs,
+        args.batch,
+        args.lr,
+        args.loss,
+        args.optimizer,
+        args.gradient,
+        args.validation,
+        args.seed,
+    )
+    with owned(world) as comm:
+        with together(comm):
+            options.check()
+            local = kernel(args.kernel)
+            steps = _check(args, comm.rank)
+        loaded = load_shard(comm, args.network, args.plan, args.dtype)
+        first = comm.rank == 0
+        with progress("train", steps, first and not args.quiet) as advance:
+            result = train(
+                comm,
+                loaded.shard,
+                args.inputs,
+                options,
+                test=args.test,
+                kernel=local,
+                on_epoch=_say_epoch if first else lambda epoch: None,
+                progress=advance,
+            )
+        if args.out:
+            save_network(comm, args.out, loaded.shard, result.values, result.biases)
+        _report(args, comm, loaded, result)
+    return 0
+
+
+def _check(args: argparse.Namespace, rank: int) -> int:
+    """Find what is wrong before any work; return the number of steps."""
+    for path in (args.out, args.json):
+        if path and rank == 0:
+            check_writable(path)
+    with open_samples(args.inputs) as samples:
+        n_training = samples.header.n_samples - round(samples.header.n_samples * args.validation)
+    return int(args.epochs * -(-n_training // args.batch))
+
+
+def _say_epoch(epoch: Epoch) -> None:
+    held_out = ""
+    if epoch.validation_loss is not None:
+        held_out = (
+            f"   validation loss {epoch.validation_loss:.4f}"
+            f"  accuracy {100 * (epoch.validation_accuracy or 0):5.2f} %"
+        )
+    print(
+        f"epoch {epoch.epoch:3d}  loss {epoch.loss:.4f}  accuracy {100 * epoch.accuracy:5.2f} %"
+        f"{held_out}  {epoch.seconds:.2f} s",
+        flush=True,
+    )
+
+
+def _report(args: argparse.Namespace, comm: MPI.Comm, loaded: Loaded, result: Training) -> None:
+    edges = comm.allreduce(sum(layer.n_edges for layer in loaded.shard.layers))
+    ranks = per_rank(comm, loaded, result.clock)
+    if ranks is None:
+        return
+    figures = _figures(args, comm.size, edges, result, ranks)
+    if result.test_accuracy is not None:
+        print(f"test accuracy {100 * result.test_accuracy:.2f} %")
+    rate = quantity(figures["edges_per_s"], "edges/s")
+    print(f"{result.steps} steps on {comm.size} rank(s), {figures['seconds']:.3f} s, {rate}")
+    print(rank_table(figures))
+    if args.json:
+        write_json(args.json, figures)
+
+
+def _figures(
+    args: argparse.Namespace,
+    size: int,
+    edges: int,
+    result: Training,
+    ranks: dict[str, list[float]],
+) -> dict[str, Any]:
+    """Edges per second count each weight once per input and step, forward and backward together."""
+    seconds = sum(epoch.seconds for epoch in result.history)
+    with open_samples(args.inputs) as samples:
+        n_samples = samples.header.n_samples
+    trained = args.epochs * (n_samples - round(n_samples * args.validation))
+    return {
+        "command": "spdnn train",
+        "ranks": size,
+        "batch": args.batch,
+        "kernel": args.kernel,
+        "edges": edges,
+        "steps": result.steps,
+        "seconds": seconds,
+        "edges_per_s": edges * trained / seconds,
+        "history": [asdict(epoch) for epoch in result.history],
+        "test_accuracy": result.test_accuracy,
+        "volume_words": result.forward.words_sent / result.forwarded,
+        "messages": result.forward.messages_sent / result.passes,
+        "words_sent": result.forward.words_sent + result.backward.words_sent,
+        "messages_sent": result.forward.messages_sent + result.backward.messages_sent,
+        **ranks,
+    }

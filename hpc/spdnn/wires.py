@@ -1,0 +1,56 @@
+"""A layer's messages as rows of buffers: the same segments serve forward and mirrored. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.comm.exchange import Segment
+from hpc.io.shard import LayerShard
+
+Floats = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.int32]
+
+
+def n_send(layer: LayerShard) -> int:
+    """Return the rows that the rank sends for a layer, all destinations together."""
+    return sum(len(rows) for _, rows in layer.sends)
+
+
+def send_rows(layer: LayerShard) -> Ints:
+    """Return the own rows to gather into the send buffer, destination after destination."""
+    return np.concatenate([np.empty(0, np.int32), *(rows for _, rows in layer.sends)])
+
+
+def boundary_segments(layer: LayerShard, buffer: Floats) -> list[Segment]:
+    """Return, per destination, its rows of the (panels, n_send, width) boundary buffer."""
+    counts = [len(rows) for _, rows in layer.sends]
+    return _segments([peer for peer, _ in layer.sends], counts, buffer, 0)
+
+
+def halo_segments(layer: LayerShard, x_ext: Floats) -> list[Segment]:
+    """Return, per source, its halo rows of a (panels, n_ext, width) array."""
+    counts = [len(ids) for ids in layer.needs]
+    return _segments([part.source for part in layer.parts], counts, x_ext, layer.n_in)
+
+
+def _segments(
+    peers: Sequence[int], counts: Sequence[int], buffer: Floats, start: int
+) -> list[Segment]:
+    bounds = start + np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+    return [
+        Segment(peer, buffer, int(first), int(last))
+        for peer, first, last in zip(peers, bounds, bounds[1:], strict=False)
+    ]
+
+
+def split_rows(workspace: Floats, counts: Sequence[int], panels: int, width: int) -> list[Floats]:
+    """Cut a flat workspace into one (panels, m, width) array per count."""
+    arrays, start = [], 0
+    for rows in counts:
+        stop = start + panels * rows * width
+        arrays.append(workspace[start:stop].reshape(panels, rows, width))
+        start = stop
+    return arrays
