@@ -6,10 +6,22 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 MPI_RUN = "PMI_RANK" in os.environ or "OMPI_COMM_WORLD_RANK" in os.environ
 
 
+settings.register_profile(
+    "relaycut",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+settings.load_profile("relaycut")  # under mpirun every rank must draw the same examples
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     """Let only rank 0 of an mpirun print the report; the others fail aloud by themselves."""
     if MPI_RUN and _rank() > 0:
