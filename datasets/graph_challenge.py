@@ -1,0 +1,133 @@
+"""`graph-challenge`: networks and inputs of the Sparse DNN Graph Challenge."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.progress import track
+
+from datasets import challenge_images, challenge_tsv, idx
+from datasets.arguments import add_first, kept, positive_int
+from datasets.challenge_network import BIASES, challenge_layers
+from hpc.io.container import check_writable
+from hpc.io.errors import InputError
+from hpc.io.network import FLOATS, Layer, read_header, write_network
+from hpc.io.samples import create_samples
+
+EPILOG = """
+what is made:
+  a network, by the official rule:        --neurons N --layers L
+  a network from the official files:      --neurons N --layers L --from-tsv DIR [--bias B]
+  inputs from the official file:          --neurons N --images FILE.tsv
+  the same inputs from MNIST's files:     --neurons N --images-from DIR
+"""
+APPLIES = {
+    "the official network": {"layers", "dtype"},
+    "--from-tsv": {"layers", "dtype", "bias"},
+    "--images": {"first", "compress", "categories"},
+    "--images-from": {"first", "compress", "categories"},
+}
+"""What is made: the options that it takes."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write a network file or a samples file.
+
+    Raises
+    ------
+    InputError : options that do not go together, bad files, an unwritable --out.
+    """
+    options = _parser().parse_args(arguments)
+    _check_options(options)
+    check_writable(options.out)
+    if options.images or options.images_from:
+        _make_samples(options)
+    else:
+        _make_network(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m datasets graph-challenge",
+        description=__doc__,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--neurons", type=positive_int, required=True, metavar="N", help="neurons per layer")
+    add("--layers", type=positive_int, metavar="L", help="layers of the network")
+    add("--out", required=True, metavar="FILE.h5", help="file to write")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--from-tsv", metavar="DIR", help="folder that holds neuronN/nN-lK.tsv")
+    source.add_argument("--images", metavar="FILE.tsv", help="sparse-images-N.tsv")
+    source.add_argument("--images-from", metavar="DIR", help="folder of MNIST's IDX files")
+    add("--bias", type=float, metavar="B", help="bias, where N is not one of the official four")
+    add("--dtype", choices=FLOATS, help="of the weights (default float32)")
+    add("--categories", metavar="TRUTH.tsv", help="official answer, kept with the inputs")
+    add_first(parser)
+    return parser
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Raise InputError for an option that does not apply to what is made, or is missing."""
+    sources = {"--from-tsv": options.from_tsv, "--images": options.images}
+    sources["--images-from"] = options.images_from
+    made = next((name for name, value in sources.items() if value), "the official network")
+    for name in sorted(set.union(*APPLIES.values()) - APPLIES[made]):
+        if getattr(options, name) is not None:
+            raise InputError(f"--{name} does not apply to {made}")
+    if "layers" in APPLIES[made] and options.layers is None:
+        raise InputError("--layers L is needed to make a network")
+
+
+def _make_network(options: argparse.Namespace) -> None:
+    n_layers = options.layers
+    layers = track(_layers(options), "layers", total=n_layers, console=Console(stderr=True))
+    write_network(options.out, options.neurons, layers)
+    header = read_header(options.out)
+    print(
+        f"{options.out}: {options.neurons} neurons, {n_layers} layers, {header.n_edges:,} edges, "
+        f"pattern {header.fingerprint}"
+    )
+
+
+def _layers(options: argparse.Namespace) -> Iterator[Layer]:
+    dtype = options.dtype or "float32"
+    if not options.from_tsv:
+        return challenge_layers(options.neurons, options.layers, dtype)
+    bias = BIASES.get(options.neurons) if options.bias is None else options.bias
+    if bias is None or not np.isfinite(bias):
+        raise InputError(
+            f"--bias B is needed, a finite number: only networks of {', '.join(map(str, BIASES))} "
+            f"neurons have an official one, this has {options.neurons}"
+        )
+    paths = challenge_tsv.layer_paths(options.from_tsv, options.neurons, options.layers)
+    return challenge_tsv.tsv_layers(paths, options.neurons, bias, dtype)
+
+
+def _make_samples(options: argparse.Namespace) -> None:
+    numbers = None
+    if options.categories:  # read first: a bad line should not cost the interpolation
+        numbers = challenge_tsv.read_categories(options.categories)
+    bits, n_samples = _bits(options)
+    with create_samples(
+        options.out, n_samples, options.neurons, "bits", compress=bool(options.compress)
+    ) as writer:
+        writer.put_packed(bits)
+        if numbers is not None:
+            writer.put_categories(numbers[numbers <= n_samples])
+    ones = int(np.bitwise_count(bits).sum(dtype=np.int64))
+    print(f"{options.out}: {n_samples} images of {options.neurons} pixels, {ones:,} ones")
+
+
+def _bits(options: argparse.Namespace) -> tuple[npt.NDArray[np.uint8], int]:
+    """Return the packed inputs and how many images they are."""
+    if options.images_from:
+        images = idx.read_images(options.images_from, "train")
+        first = kept(options.first, len(images), options.images_from)
+        return challenge_images.challenge_bits(images, options.neurons, first), first
+    return challenge_tsv.read_images(options.images, options.neurons, options.first)

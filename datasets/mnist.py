@@ -1,0 +1,65 @@
+"""`mnist`: labelled digits for training, from MNIST's IDX files (plain or .gz)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from datasets import idx
+from datasets.arguments import add_first, kept
+from hpc.io.container import check_writable
+from hpc.io.errors import FormatError
+from hpc.io.samples import create_samples
+
+SIDES = (28, 32)
+"""As published, or with a border of two zero pixels, which gives the Challenge's 1,024."""
+WHITE = 255
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write a samples file: inputs pixel / 255 in [0, 1], pixel (x, y) at y · side + x; labels.
+
+    Raises
+    ------
+    InputError : bad files, more samples asked for than there are, an unwritable --out.
+    """
+    options = _parser().parse_args(arguments)
+    check_writable(options.out)
+    images = idx.read_images(options.source, options.split)
+    labels = idx.read_labels(options.source, options.split)
+    if len(images) != len(labels):
+        raise FormatError(f"{options.source}: {len(images)} images but {len(labels)} labels")
+    n_samples = kept(options.first, len(images), options.source)
+    inputs = neuron_major(images[:n_samples], options.side)
+    with create_samples(
+        options.out,
+        n_samples,
+        options.side**2,
+        "uint8",
+        scale=1 / WHITE,
+        compress=bool(options.compress),
+    ) as writer:
+        writer.put_inputs(0, inputs)
+        writer.put_labels(labels[:n_samples], idx.N_CLASSES)
+    print(f"{options.out}: {n_samples} digits of {options.side}×{options.side} pixels")
+
+
+def neuron_major(images: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uint8]:
+    """Return (n, 28, 28) images, bordered with zeros to `side`, as (side², n) uint8."""
+    border = (side - idx.IMAGE_SIDE) // 2
+    bordered = np.pad(images, ((0, 0), (border, border), (border, border)))
+    return np.ascontiguousarray(bordered.reshape(len(images), side**2).T)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m datasets mnist", description=__doc__)
+    add = parser.add_argument
+    add("--source", required=True, metavar="DIR", help="folder of MNIST's IDX files")
+    add("--side", type=int, choices=SIDES, default=SIDES[0], help="pixels a side (default 28)")
+    add("--split", choices=idx.SPLITS, default="train", help="which set (default train)")
+    add("--out", required=True, metavar="FILE.h5", help="file to write")
+    add_first(parser)
+    return parser
