@@ -95,7 +95,7 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except (OSError, RuntimeError, KeyError) as error:
         reason = str(error).strip("'\"")
-        if "fletcher32" in reason or "checksum" in reason:
+        if "filter returned failure" in reason or "checksum" in reason:
             reason = "checksum mismatch, the file is damaged"
         raise FormatError(f"{path}: {reason}") from error
 
