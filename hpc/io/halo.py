@@ -125,6 +125,17 @@ def _part(
     return Part(source, rows, indptr, columns.astype(np.int32), np.ascontiguousarray(data))
 
 
+def needing_ranks(
+    indptr: Longs, columns: Ints, owners_out: Ints, n_in: int, parts: int
+) -> sparse.csr_array:
+    """Return the (P, n_in) pattern of which rank has a row with a weight in which column."""
+    n_out = len(owners_out)
+    ones = np.ones(max(n_out, len(columns)), np.float32)
+    gather = sparse.csr_array((ones[:n_out], (owners_out, np.arange(n_out))), shape=(parts, n_out))
+    pattern = sparse.csr_array((ones[: len(columns)], columns, indptr), shape=(n_out, n_in))
+    return sparse.csr_array(gather @ pattern)
+
+
 def layer_pairs(
     indptr: Longs, columns: Ints, owners_out: Ints, owners_in: Ints, parts: int
 ) -> tuple[Longs, Longs, Longs]:
@@ -133,15 +144,7 @@ def layer_pairs(
     Column j is sent by its owner to each other rank that has a row with column j. Sorted by
     receiver, then sender, then column: the order on the wire.
     """
-    gather = sparse.csr_array(
-        (np.ones(len(owners_out), np.float32), (owners_out, np.arange(len(owners_out)))),
-        shape=(parts, len(owners_out)),
-    )
-    pattern = sparse.csr_array(
-        (np.ones(len(columns), np.float32), columns, indptr),
-        shape=(len(owners_out), len(owners_in)),
-    )
-    pairs = (gather @ pattern).tocoo()
+    pairs = needing_ranks(indptr, columns, owners_out, len(owners_in), parts).tocoo()
     receiver, column = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
     sender = owners_in[column].astype(np.int64)
     remote = np.flatnonzero(receiver != sender)
@@ -157,7 +160,9 @@ def layer_traffic(
     Paper: the connectivity cut (its equation 1), counted by sending rank.
     """
     edges = np.bincount(owners_out, weights=np.diff(indptr), minlength=parts).astype(np.int64)
-    sender, receiver, _ = layer_pairs(indptr, columns, owners_out, owners_in, parts)
-    links = np.unique(sender * parts + receiver)
-    words = np.bincount(sender, minlength=parts)
-    return words, np.bincount(links // parts, minlength=parts), edges
+    needs = needing_ranks(indptr, columns, owners_out, len(owners_in), parts).tocoo()
+    sender, receiver = owners_in[needs.col].astype(np.int64), needs.row.astype(np.int64)
+    remote = sender != receiver
+    links = np.bincount((sender * parts + receiver)[remote], minlength=parts * parts)
+    links = links.reshape(parts, parts)
+    return links.sum(axis=1), (links > 0).sum(axis=1), edges

@@ -119,9 +119,10 @@ class NetworkWriter:
         self._file = file
         self._sizes = [int(n_inputs)]
         self._nnz: list[int] = []
-        self._activations: list[int] = []
+        self._activations: list[str] = []
         self._clips: list[float] = []
-        self._hash = hashlib.blake2b(digest_size=16)
+        self._counts_hash = hashlib.blake2b(digest_size=16)
+        self._columns_hash = hashlib.blake2b(digest_size=16)
         self._sets: dict[str, h5py.Dataset] = {}
 
     def append(self, layer: Layer) -> None:
@@ -148,7 +149,7 @@ class NetworkWriter:
             raise InputError(f"activation '{activation}': expected one of {', '.join(ACTIVATIONS)}")
         self._sizes.append(0)
         self._nnz.append(0)
-        self._activations.append(ACTIVATIONS.index(activation))
+        self._activations.append(activation)
         self._clips.append(clip)
 
     def add_rows(self, rows: Rows) -> None:
@@ -162,8 +163,8 @@ class NetworkWriter:
         container.append(self._sets["indices"], rows.indices)
         container.append(self._sets["data"], rows.data)
         container.append(self._sets["bias"], rows.bias)
-        self._hash.update(np.ascontiguousarray(np.diff(rows.indptr), np.int64).tobytes())
-        self._hash.update(np.ascontiguousarray(rows.indices, np.int32).tobytes())
+        self._counts_hash.update(np.ascontiguousarray(np.diff(rows.indptr), np.int64).tobytes())
+        self._columns_hash.update(np.ascontiguousarray(rows.indices, np.int32).tobytes())
         self._sizes[-1] += len(rows.bias)
         self._nnz[-1] += len(rows.indices)
 
@@ -171,13 +172,16 @@ class NetworkWriter:
         """Write the header and return the fingerprint."""
         if not self._nnz:
             raise InputError("a network needs at least one layer")
-        self._hash.update(np.asarray(self._sizes, np.int64).tobytes())
-        container.put(self._file, "sizes", np.asarray(self._sizes, np.int64))
-        container.put(self._file, "nnz", np.asarray(self._nnz, np.int64))
-        container.put(self._file, "activation", np.asarray(self._activations, np.uint8))
-        container.put(self._file, "clip", np.asarray(self._clips, np.float64))
-        self._file.attrs["fingerprint"] = self._hash.hexdigest()
-        return self._hash.hexdigest()
+        fingerprint = self._fingerprint()
+        put_header(self._file, self._sizes, self._nnz, self._activations, self._clips, fingerprint)
+        return fingerprint
+
+    def _fingerprint(self) -> str:
+        """Hash sizes, row lengths and columns, each as one stream: blocks play no part."""
+        whole = hashlib.blake2b(np.asarray(self._sizes, np.int64).tobytes(), digest_size=16)
+        whole.update(self._counts_hash.digest())
+        whole.update(self._columns_hash.digest())
+        return whole.hexdigest()
 
     def _create(self, dtype: np.dtype[np.floating]) -> None:
         if dtype.name not in FLOATS:
@@ -259,7 +263,7 @@ class NetworkFile:
     def __init__(self, file: h5py.File, path: str | os.PathLike[str]) -> None:
         self._file = file
         self.bytes_read = 0
-        self.header = _header(file, str(path))
+        self.header = header_of(file, path)
         sizes, nnz = self.header.sizes[1:], self.header.nnz
         self._row_start = np.concatenate(([0], np.cumsum(sizes)))
         self._nnz_start = np.concatenate(([0], np.cumsum(nnz)))
@@ -344,7 +348,25 @@ def row_blocks(
     return blocks
 
 
-def _header(file: h5py.File, path: str) -> NetworkHeader:
+def put_header(
+    file: h5py.File,
+    sizes: Sequence[int],
+    nnz: Sequence[int],
+    activations: Sequence[str],
+    clips: Sequence[float],
+    fingerprint: str,
+) -> None:
+    """Write what `header_of` reads, but for the weights' dtype, which dataset ``data`` has."""
+    codes = [ACTIVATIONS.index(name) for name in activations]
+    container.put(file, "sizes", np.asarray(sizes, np.int64))
+    container.put(file, "nnz", np.asarray(nnz, np.int64))
+    container.put(file, "activation", np.asarray(codes, np.uint8))
+    container.put(file, "clip", np.asarray(clips, np.float64))
+    file.attrs["fingerprint"] = fingerprint
+
+
+def header_of(file: h5py.File, path: str | os.PathLike[str]) -> NetworkHeader:
+    """Read and check what an open file says of its network before any weight is read."""
     sizes = container.dataset(file, "sizes", ("int64",), (None,))[:]
     n_layers = len(sizes) - 1
     if n_layers < 1 or sizes.min() < 1:
@@ -356,7 +378,7 @@ def _header(file: h5py.File, path: str) -> NetworkHeader:
         raise FormatError(f"{path}: activation code {codes.max()}, this program knows 0..4")
     data = container.dataset(file, "data", FLOATS, (None,))
     return NetworkHeader(
-        path,
+        str(path),
         tuple(map(int, sizes)),
         tuple(map(int, nnz)),
         tuple(ACTIVATIONS[code] for code in codes),

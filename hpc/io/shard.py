@@ -7,7 +7,7 @@ stores it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,34 +77,69 @@ class Shard:
 
 def build_shard(layers: Iterable[Layer], plan: Plan, rank: int) -> Shard:
     """Return the share of `rank`, from all layers in one process."""
-    built: list[LayerShard] = []
+    return build_shards(layers, plan, range(rank, rank + 1))[0]
+
+
+def build_shards(layers: Iterable[Layer], plan: Plan, ranks: Sequence[int]) -> list[Shard]:
+    """Return the shares of some ranks, from one pass over the layers."""
+    built: list[tuple[LayerShard, ...]] = []
     dtype = np.dtype(np.float32)
     for k, layer in enumerate(layers):
         dtype = layer.weight.dtype
         owners_in, owners_out = plan.owners[k : k + 2]
-        indptr = layer.weight.indptr.astype(np.int64)
-        columns = layer.weight.indices.astype(np.int32)
-        pairs = layer_pairs(indptr, columns, owners_out, owners_in, plan.parts)
-        mine = layer.weight[owned_ids(owners_out, rank)]
+        built.append(tuple(_layer_shards(layer, owners_in, owners_out, plan.parts, ranks)))
+    return [
+        Shard(
+            rank,
+            plan.parts,
+            plan.sizes,
+            tuple(owned_ids(level, rank) for level in plan.owners),
+            share,
+            plan.fingerprint,
+            np.dtype(dtype),
+        )
+        for rank, share in zip(ranks, zip(*built, strict=True), strict=True)
+    ]
+
+
+def _layer_shards(
+    layer: Layer, owners_in: Ints, owners_out: Ints, parts: int, ranks: Sequence[int]
+) -> Iterator[LayerShard]:
+    """Yield the layer's share of each of `ranks`."""
+    pairs = _sent_by(layer, owners_in, owners_out, parts, ranks)
+    by_sender = np.argsort(pairs[0], kind="stable")
+    bounds = np.searchsorted(pairs[0][by_sender], np.arange(parts + 1))
+    for rank in ranks:
+        own_in, own_out = owned_ids(owners_in, rank), owned_ids(owners_out, rank)
+        mine = layer.weight[own_out]
         cut = cut_layer(
             mine.indptr.astype(np.int64), mine.indices.astype(np.int32), mine.data, owners_in, rank
         )
-        own_in, own_out = owned_ids(owners_in, rank), owned_ids(owners_out, rank)
-        built.append(
-            LayerShard(
-                len(own_in),
-                len(own_out),
-                cut.core,
-                cut.parts,
-                cut.needs,
-                sends_of(rank, pairs, own_in),
-                layer.bias[own_out],
-                layer.activation,
-                layer.clip,
-            )
+        sent = by_sender[bounds[rank] : bounds[rank + 1]]
+        sender, receiver, column = (words[sent] for words in pairs)
+        yield LayerShard(
+            len(own_in),
+            len(own_out),
+            cut.core,
+            cut.parts,
+            cut.needs,
+            sends_of(rank, (sender, receiver, column), own_in),
+            layer.bias[own_out],
+            layer.activation,
+            layer.clip,
         )
-    ids = tuple(owned_ids(level, rank) for level in plan.owners)
-    return Shard(rank, plan.parts, plan.sizes, ids, tuple(built), plan.fingerprint, np.dtype(dtype))
+
+
+def _sent_by(
+    layer: Layer, owners_in: Ints, owners_out: Ints, parts: int, ranks: Sequence[int]
+) -> tuple[Longs, Longs, Longs]:
+    """Return `halo.layer_pairs` of the words that `ranks` send, from their columns alone."""
+    among = np.zeros(parts, bool)
+    among[list(ranks)] = True
+    chosen = among[owners_in[layer.weight.indices]]
+    indptr = np.concatenate(([0], np.cumsum(chosen)))[layer.weight.indptr]
+    columns = layer.weight.indices[chosen].astype(np.int32)
+    return layer_pairs(indptr, columns, owners_out, owners_in, parts)
 
 
 def sends_of(

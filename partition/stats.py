@@ -1,0 +1,142 @@
+"""What a plan costs, as figures and as the paper's Table 1. Pure, but for printing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from hpc.io.errors import InputError
+from hpc.io.halo import Traffic
+from hpc.io.plan import Plan
+from partition.balance import ROUNDING
+
+EDGE_LAYERS = 4
+"""Layers shown at either end of a long network."""
+PIPE_WIDTH = 110
+"""Columns of the table where the output is no terminal."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """A plan, its traffic, and the traffic of a random plan of the same network."""
+
+    plan: Plan
+    traffic: Traffic
+    random: Traffic
+
+
+def costs_of(plan: Plan, where: str) -> Costs:
+    """Return a plan with its traffic.
+
+    Raises
+    ------
+    InputError : the plan holds none (written by other means than `build`).
+    """
+    if plan.traffic is None or plan.random_traffic is None:
+        raise InputError(
+            f"{where}: holds no traffic; make the plan with 'python -m partition build'"
+        )
+    return Costs(plan, plan.traffic, plan.random_traffic)
+
+
+def figures(costs: Costs) -> dict[str, Any]:
+    """Return a plan's figures, forward, for one input.
+
+    Returns
+    -------
+    volume_words, messages : totals over layers and ranks; random_... of a random plan.
+    max_send_words : the largest rank's total over the layers.
+    imbalance : the largest of the layers' imbalances (max load / mean load - 1).
+    parts, layers, method, epsilon, seed : what was asked.
+    """
+    plan, traffic, random = costs.plan, costs.traffic, costs.random
+    return {
+        "parts": plan.parts,
+        "layers": len(traffic.words),
+        **{name: plan.asked.get(name) for name in ("method", "epsilon", "seed")},
+        "volume_words": int(traffic.words.sum()),
+        "random_volume_words": int(random.words.sum()),
+        "messages": int(traffic.messages.sum()),
+        "random_messages": int(random.messages.sum()),
+        "max_send_words": int(traffic.words.sum(axis=0).max()),
+        "imbalance": float(traffic.imbalance.max()),
+    }
+
+
+def print_table(costs: Costs, console: Console, all_layers: bool = False) -> None:
+    """Print the paper's Table 1 for one plan: per layer and in total, and against random."""
+    table = _empty_table(costs.plan)
+    n_layers = len(costs.traffic.words)
+    for k in range(n_layers):
+        middle = EDGE_LAYERS <= k < n_layers - EDGE_LAYERS
+        if all_layers or n_layers <= 2 * EDGE_LAYERS + 1 or not middle:
+            table.add_row(str(k + 1), *_cells(_layer(costs.traffic, k), _layer(costs.random, k)))
+        elif k == EDGE_LAYERS:
+            table.add_row(f"{n_layers - 2 * EDGE_LAYERS} more", *["..."] * 8)
+    table.add_section()
+    table.add_row("all layers", *_cells(costs.traffic, costs.random))
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    console.print(table)
+    _print_uneven(costs, console)
+
+
+def _layer(traffic: Traffic, k: int) -> Traffic:
+    return Traffic(traffic.words[[k]], traffic.messages[[k]], traffic.edges[[k]])
+
+
+def _empty_table(plan: Plan) -> Table:
+    asked = plan.asked
+    wanted = f", epsilon {asked['epsilon']:g}, seed {asked['seed']}" if "seed" in asked else ""
+    table = Table(
+        title=f"{asked.get('method', '?')} plan for {plan.parts} ranks{wanted}: "
+        "sent per rank, forward, per input",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
+    for name in (
+        "layer",
+        "words\naverage",
+        "words\nmaximum",
+        "random's\naverage",
+        "words to\nrandom",
+        "messages\naverage",
+        "messages\nmaximum",
+        "random's\naverage",
+        "imbalance\nof weights",
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _cells(traffic: Traffic, random: Traffic) -> list[str]:
+    words, messages = traffic.words.sum(axis=0), traffic.messages.sum(axis=0)
+    random_words = random.words.sum(axis=0)
+    ratio = words.sum() / random_words.sum() if random_words.any() else np.nan
+    return [
+        f"{words.mean():,.1f}",
+        f"{words.max():,}",
+        f"{random_words.mean():,.1f}",
+        f"{ratio:.3f}" if np.isfinite(ratio) else "-",
+        f"{messages.mean():,.1f}",
+        f"{messages.max():,}",
+        f"{random.messages.sum(axis=0).mean():,.1f}",
+        f"{traffic.imbalance.max():.4f}",
+    ]
+
+
+def _print_uneven(costs: Costs, console: Console) -> None:
+    epsilon = costs.plan.asked.get("epsilon", np.inf)
+    imbalance = costs.traffic.imbalance
+    uneven = np.flatnonzero(imbalance > epsilon + ROUNDING)
+    if len(uneven):
+        console.print(
+            f"imbalance above {epsilon:g} in {len(uneven)} of {len(imbalance)} layers, "
+            f"the first is layer {uneven[0] + 1}"
+        )
