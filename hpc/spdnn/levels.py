@@ -47,7 +47,8 @@ def turning_levels(shard: Shard, batch: int, dtype: npt.DTypeLike) -> list[Float
 
 def columns(array: Floats) -> Floats:
     """Return (panels, rows, width) as a new (rows, batch) array."""
-    return np.ascontiguousarray(array.transpose(1, 0, 2)).reshape(array.shape[1], -1)
+    panels, rows, width = array.shape
+    return np.ascontiguousarray(array.transpose(1, 0, 2)).reshape(rows, panels * width)
 
 
 def set_columns(array: Floats, values: Floats) -> None:

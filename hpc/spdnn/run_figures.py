@@ -18,12 +18,12 @@ def per_rank(comm: MPI.Comm, loaded: Loaded, clock: Stopwatch) -> dict[str, list
     """Return on rank 0 a list over ranks of each figure; None elsewhere. Collective.
 
     compute_s, wait_s, pack_s, read_s : seconds. start_s, bytes_read : of loading the network.
-    edges : weights held. peak_bytes : the rank's largest resident memory so far.
+    rank_edges : weights held. peak_bytes : the rank's largest resident memory so far.
     """
     mine: dict[str, float] = {f"{kind}_s": clock.total(kind) for kind in KINDS}
     mine["start_s"] = loaded.start_s
     mine["bytes_read"] = loaded.bytes_read
-    mine["edges"] = sum(layer.n_edges for layer in loaded.shard.layers)
+    mine["rank_edges"] = sum(layer.n_edges for layer in loaded.shard.layers)
     mine["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     everyone = comm.gather(mine)
     if everyone is None:
@@ -36,11 +36,11 @@ def rank_table(figures: dict[str, Any]) -> str:
     rows = [
         [
             rank,
-            f"{figures['edges'][rank]:,.0f}",
+            f"{figures['rank_edges'][rank]:,.0f}",
             *(f"{figures[f'{kind}_s'][rank]:.3f}" for kind in KINDS),
             f"{figures['peak_bytes'][rank] / 2**20:.0f}",
         ]
-        for rank in range(len(figures["edges"]))
+        for rank in range(len(figures["rank_edges"]))
     ]
     head = ["rank", "edges", "compute s", "wait s", "pack s", "read s", "peak MiB"]
     return table(head, rows)

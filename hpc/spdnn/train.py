@@ -173,7 +173,8 @@ class _Session:
         before = clock.total()
         loss, right = 0.0, 0
         for chosen in batches(training, options.batch, options.seed, number):
-            step_loss, step_right = self._trainer.step(*data, chosen, self._rule)
+            with np.errstate(over="ignore", invalid="ignore"):  # the loss is checked instead
+                step_loss, step_right = self._trainer.step(*data, chosen, self._rule)
             self._check(step_loss, number)
             loss, right = loss + step_loss, right + step_right
             self.steps += 1
