@@ -12,6 +12,7 @@ teacher, relay and the student's `architecture_s`; gradients of alpha are too fe
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -127,18 +128,22 @@ def cost_table(profile: Profile, n_ranks: int, memory_limit: float | None = None
     fitted = profile.for_ranks(n_ranks)
     blocks, sizes = range(len(fitted.blocks)), range(1, n_ranks + 1)
     shares = [largest_share(fitted.batch, d) for d in sizes]
-    memory = np.array([[at_share(b.memory_bytes, s) for s in shares] for b in fitted.blocks])
-    memory[:, fitted.batch :] = np.inf
+    memory = _array([[at_share(b.memory_bytes, s) for s in shares] for b in fitted.blocks])
+    memory[:, fitted.batch :] = np.inf  # more ranks than samples
     return CostTable(
         fitted,
-        np.array([[teacher_s(fitted, b, s) for s in shares] for b in blocks]),
-        np.array([[student_s(fitted, b, s) for s in shares] for b in blocks]),
-        np.array([[at_size(fitted.allreduce_s, d, b) for d in sizes] for b in blocks]),
-        memory,
-        np.array([arrival_s(fitted, b) for b in blocks]),
-        np.array([rank.speed for rank in fitted.ranks]),
-        np.array([_limit(rank, memory_limit) for rank in fitted.ranks]),
+        teacher=_array([[teacher_s(fitted, b, s) for s in shares] for b in blocks]),
+        student=_array([[student_s(fitted, b, s) for s in shares] for b in blocks]),
+        reduce=_array([[at_size(fitted.allreduce_s, d, b) for d in sizes] for b in blocks]),
+        memory=memory,
+        arrival=_array([arrival_s(fitted, b) for b in blocks]),
+        speed=_array([rank.speed for rank in fitted.ranks]),
+        limit=_array([_limit(rank, memory_limit) for rank in fitted.ranks]),
     )
+
+
+def _array(values: Sequence[object]) -> Array:
+    return np.array(values, np.float64)
 
 
 def _limit(rank: RankProfile, memory_limit: float | None) -> float:

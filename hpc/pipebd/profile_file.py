@@ -20,6 +20,7 @@ from hpc.io.container import written_aside
 from hpc.io.errors import FormatError
 from hpc.pipebd.profile import BlockProfile, Profile, RankProfile, Shares
 
+
 def read_profile(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in a file.
 

@@ -35,8 +35,8 @@ def search(table: CostTable) -> Schedule:
     ------
     InputError : none fits; says which block needs how much memory at which share.
     """
-    times = group_times(table, table.n_ranks)
-    least = _least_step(times)[-1]
+    times = _GroupTimes(table, table.n_ranks)
+    least = _least_step(times)
     used = int(least.argmin())  # the first, so the fewest ranks
     if not math.isfinite(least[used]):
         raise InputError(_why_none(table, table.n_ranks))
@@ -52,81 +52,80 @@ def whole_batch(table: CostTable) -> Schedule:
     ------
     InputError : as `search`.
     """
-    times = group_times(table, 1)
+    times = _GroupTimes(table, 1)
     used = min(len(table.work), table.n_ranks)
-    step_s = _least_step(times)[-1, used]
+    step_s = _least_step(times)[used]
     if not math.isfinite(step_s):
         raise InputError(_why_none(table, 1))
     return _schedule(times, used, float(step_s))
 
 
-def group_times(table: CostTable, max_size: int) -> Array:
-    """Return C[i, j, p, q], (B, B, N, N) float64: seconds of blocks i..j on ranks p..q.
+class _GroupTimes:
+    """The time of every group, worked out for one last rank at a time."""
 
-    Infinite where i > j, p > q, a share or the memory does not fit, or a group is larger
-    than `max_size`.
-    """
-    n_ranks = table.n_ranks
-    work, memory = _running_sums(table.work), _running_sums(table.memory)
-    first, last = np.indices((n_ranks, n_ranks))
-    size = np.maximum(last - first + 1, 1)
-    speed, limit = _span_minima(table.speed), _span_minima(table.limit)
-    times = work[:, :, size - 1] / speed + table.arrival[:, None, None, None] / size
-    fits = (memory[:, :, size - 1] <= limit) & (first <= last)
-    return np.where(fits & (size <= max_size), times, np.inf)
+    def __init__(self, table: CostTable, max_size: int) -> None:
+        self.table = table
+        self._max_size = max_size
+        self._work, self._memory = _running_sums(table.work), _running_sums(table.memory)
+
+    def ending_at(self, q: int) -> Array:
+        """Return C[i, j, p], (B, B, q) float64: seconds of blocks i..j on ranks p..q-1.
+
+        Infinite where i > j, a share or the memory does not fit, or the group is too large.
+        """
+        size = np.arange(q, 0, -1)
+        times = self._work[:, :, size - 1] / _least_from(self.table.speed[:q])
+        times += self.table.arrival[:, None, None] / size
+        fits = self._memory[:, :, size - 1] <= _least_from(self.table.limit[:q])
+        return np.where(fits & (size <= self._max_size), times, np.inf)
 
 
 def _running_sums(values: Array) -> Array:
     """Return S[i, j, d], the sum of rows i..j of a (B, N) array; infinite where i > j."""
-    n_blocks = len(values)
-    sums = np.full((n_blocks, *values.shape), np.inf)
-    for i in range(n_blocks):
+    sums = np.full((len(values), *values.shape), np.inf)
+    for i in range(len(values)):
         sums[i, i:] = np.cumsum(values[i:], axis=0)
     return sums
 
 
-def _span_minima(values: Array) -> Array:
-    """Return M[p, q], the least of values p..q; 1 where p > q."""
-    minima = np.ones((len(values), len(values)))
-    for p in range(len(values)):
-        minima[p, p:] = np.minimum.accumulate(values[p:])
-    return minima
+def _least_from(values: Array) -> Array:
+    """Return at p the least of values p..end."""
+    return np.minimum.accumulate(values[::-1])[::-1]
 
 
-def _least_step(times: Array) -> Array:
-    """Return F[j, q], (B+1, N+1) float64: the least step time of j blocks on q ranks."""
-    n_blocks, n_ranks = times.shape[0], times.shape[2]
+def _least_step(times: _GroupTimes) -> Array:
+    """Return the least step time of all blocks on the first q ranks, (N+1,) float64."""
+    n_blocks, n_ranks = times.table.work.shape
     best = np.full((n_blocks + 1, n_ranks + 1), np.inf)
     best[0, 0] = 0
-    for j in range(1, n_blocks + 1):
-        for q in range(1, n_ranks + 1):
-            ends_here = np.maximum(best[:j, :q], times[:j, j - 1, :q, q - 1])
-            best[j, q] = ends_here.min()
-    return best
+    for q in range(1, n_ranks + 1):
+        steps = np.maximum(best[:-1, None, :q], times.ending_at(q))
+        best[1:, q] = steps.min(axis=(0, 2))
+    return best[-1]
 
 
-def _schedule(times: Array, used: int, step_s: float) -> Schedule:
+def _schedule(times: _GroupTimes, used: int, step_s: float) -> Schedule:
     """Return the schedule on `used` ranks, no group above `step_s`: fewest groups, most even."""
-    n_blocks, n_ranks = times.shape[0], times.shape[2]
-    relative = np.where(times <= step_s, times / (step_s or 1), np.inf)
-    price = 1 + n_blocks + relative**2  # of a group; a group more outweighs any sum of squares
+    n_blocks, n_ranks = times.table.work.shape
     best = np.full((n_blocks + 1, used + 1), np.inf)
     best[0, 0] = 0
-    before: dict[tuple[int, int], tuple[int, int]] = {}
-    for j in range(1, n_blocks + 1):
-        for q in range(1, used + 1):
-            ends_here = best[:j, :q] + price[:j, j - 1, :q, q - 1]
-            i, p = divmod(int(ends_here.argmin()), q)
-            best[j, q] = ends_here[i, p]
-            before[j, q] = i, p
+    before = np.zeros((n_blocks + 1, used + 1), np.int64)
+    for q in range(1, used + 1):
+        seconds = times.ending_at(q)
+        relative = np.where(seconds <= step_s, seconds / (step_s or 1), np.inf)
+        # A group more outweighs any sum of squares.
+        prices = best[:-1, None, :q] + (1 + n_blocks + relative**2)
+        by_end = prices.swapaxes(0, 1).reshape(n_blocks, -1)
+        before[1:, q] = by_end.argmin(axis=1)
+        best[1:, q] = by_end.min(axis=1)
     return Schedule(_traced(before, n_blocks, used), n_ranks - used)
 
 
-def _traced(before: dict[tuple[int, int], tuple[int, int]], j: int, q: int) -> tuple[Group, ...]:
-    """Return the groups that end at (j, q), from where each one's predecessor ends."""
+def _traced(before: npt.NDArray[np.int64], j: int, q: int) -> tuple[Group, ...]:
+    """Return the groups that end at block j and rank q; before[j, q] says where the last begins."""
     groups: list[Group] = []
     while j:
-        i, p = before[j, q]
+        i, p = divmod(int(before[j, q]), q)
         groups.insert(0, Group(range(i, j), range(p, q)))
         j, q = i, p
     return tuple(groups)

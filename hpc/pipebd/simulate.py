@@ -81,7 +81,7 @@ class _Play:
         self.events.append(Event(rank, step, block, kind, begin, begin + took))
 
     def input_and_teachers(self, index: int, step: int, sent: list[float]) -> None:
-        """Play load or receive, then the teachers. sent : when each rank of the group before did."""
+        """Play load or receive, then the teachers. sent : when the group before did."""
         group, profile = self._groups[index], self._profile
         first = group.blocks.start
         senders = _neighbours(profile.batch, len(sent), group.size)
