@@ -16,7 +16,10 @@ from pathlib import Path
 from hpc.io.errors import run_tool
 
 COMMANDS = {
+    "cifar10": ("cifar10", "CIFAR-10, from the official archive"),
+    "digits": ("digits", "real handwritten digits as 32×32 images, shipped"),
     "graph-challenge": ("graph_challenge", "networks and inputs of the Sparse DNN Graph Challenge"),
+    "imagefolder": ("imagefolder", "class folders of JPEGs, as ImageNet users have them"),
     "mnist": ("mnist", "labelled digits for training, from MNIST's files"),
     "random": ("random_network", "irregular random networks"),
 }

@@ -32,6 +32,8 @@ VERSION = 1
 SPLITS = ("train", "test")
 BUFFER_BYTES = 1 << 24
 """Bytes of encoded images gathered before they are written."""
+HELD_BYTES = 1 << 28
+"""Encoded splits of up to this size are held in memory: reading single images takes longer."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ class ImagesFile:
         self._file, self.path = file, str(path)
         self.traits = _read_traits(file, self.path)
         self._offsets: dict[str, npt.NDArray[np.int64]] = {}
+        self._encoded: dict[str, h5py.Dataset | npt.NDArray[np.uint8]] = {}
         self._labels = {split: self._read_labels(split) for split in SPLITS if split in file}
         self.sizes = {split: len(labels) for split, labels in self._labels.items()}
         if "train" not in self.sizes:
@@ -151,7 +154,7 @@ class ImagesFile:
         offsets = container.dataset(self._file, f"{split}/offsets", ("int64",), (size + 1,))[:]
         if offsets[0] != 0 or offsets[-1] != len(data) or (np.diff(offsets) <= 0).any():
             raise FormatError(f"{self.path}: '{split}/offsets' must ascend from 0 to {len(data)}")
-        self._offsets[split] = offsets
+        self._offsets[split], self._encoded[split] = offsets, data
 
     def is_encoded(self, split: str) -> bool:
         """Return whether a split is stored as image files rather than as pixels."""
@@ -174,8 +177,11 @@ class ImagesFile:
 
     def encoded(self, split: str, index: int) -> bytes:
         """Return the content of image file `index` of a split that is encoded."""
+        data = self._encoded[split]
+        if isinstance(data, h5py.Dataset) and len(data) <= HELD_BYTES:
+            data = self._encoded[split] = data[:]
         start, stop = self._offsets[split][index : index + 2]
-        return self._file[f"{split}/encoded"][start:stop].tobytes()
+        return data[start:stop].tobytes()
 
 
 def _read_traits(file: h5py.File, path: str) -> ImageTraits:

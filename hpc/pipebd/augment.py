@@ -81,8 +81,9 @@ def centre_box(width: int, height: int) -> tuple[float, float, float, float]:
 def shifted(pixels: Pixels, pad: int, generator: np.random.Generator) -> Pixels:
     """Return a random crop of (channels, side, side) padded with `pad` zeros on every side."""
     down, right = generator.integers(2 * pad, size=2, endpoint=True)
-    side = pixels.shape[-1]
-    padded = np.pad(pixels, ((0, 0), (pad, pad), (pad, pad)))
+    channels, side, _ = pixels.shape
+    padded = np.zeros((channels, side + 2 * pad, side + 2 * pad), np.uint8)
+    padded[:, pad : pad + side, pad : pad + side] = pixels
     return padded[:, down : down + side, right : right + side]
 
 

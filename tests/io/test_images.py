@@ -39,6 +39,12 @@ def test_round_trip(path):
         assert file.labels("test").tolist() == LABELS[:3].tolist()
 
 
+def test_encoded_images_read_one_by_one(path, monkeypatch):
+    monkeypatch.setattr(images, "HELD_BYTES", 9)
+    with open_images(path) as file:
+        assert [file.encoded("test", index) for index in (2, 0, 1)] == [FILES[i] for i in (2, 0, 1)]
+
+
 def test_encoded_images_beyond_one_buffer(tmp_path, monkeypatch):
     monkeypatch.setattr(images, "BUFFER_BYTES", 4)
     with open_images(write(tmp_path / "x.h5")) as file:
