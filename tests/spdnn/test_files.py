@@ -105,7 +105,7 @@ def test_what_was_loaded_is_saved_again(comm, files, which, shared_tmp):
 
 
 def test_a_plan_for_other_ranks_is_refused_by_all(comm, files, shared_tmp):
-    layers, plan, (network, _, _) = files
+    _, plan, (network, _, _) = files
     path = shared_tmp / "other.h5"
     if comm.rank == 0:
         other = random_plan(SIZES, comm.size + 1, 1)
