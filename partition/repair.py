@@ -13,6 +13,9 @@ from scipy import sparse
 from partition.balance import spread
 from partition.hypergraph import FREE, Blocks, Hypergraph, Longs, part_loads
 
+STALE_SHARE = 8
+"""One in so many of the rows that must leave a part go before their costs are counted anew."""
+
 
 def repair(graph: Hypergraph, blocks: Blocks, parts: int, limit: int) -> Blocks:
     """Return a cut in which no part is heavier than `limit`, or the most even one found.
@@ -44,7 +47,9 @@ def move_costs(graph: Hypergraph, blocks: Blocks, vertices: Longs, parts: int) -
     """
     nets_of = graph.incidence().tocsc()[:, vertices].T.tocsr()
     nets = np.unique(nets_of.indices)
-    weighted = nets_of[:, nets] @ sparse.diags_array(graph.net_weight[nets], format="csr")
+    weighted = sparse.csr_array(
+        (graph.net_weight[nets_of.indices], nets_of.indices, nets_of.indptr), shape=nets_of.shape
+    )[:, nets]
     member = sparse.csr_array(
         (np.ones(len(blocks), np.int64), (np.arange(len(blocks)), blocks)),
         shape=(len(blocks), parts),
@@ -57,17 +62,20 @@ def move_costs(graph: Hypergraph, blocks: Blocks, vertices: Longs, parts: int) -
 
 
 def _move(graph: Hypergraph, blocks: Blocks, loads: Longs, heavy: int, limit: int) -> bool:
-    """Move the row that costs least for the weight it takes away; False if none fits."""
+    """Move the rows that cost least for the weight they take away; False if none fits."""
     rows = _rows_of(graph, blocks, heavy)
     weight = graph.vertex_weight[rows]
     fits = loads[None, :] + weight[:, None] <= limit
     if not fits.any():
         return False
+    excess = int(loads[heavy]) - limit
     cost = move_costs(graph, blocks, rows, len(loads))
-    relief = np.minimum(weight, loads[heavy] - limit)[:, None]
-    price = np.where(fits, cost / relief, np.inf)
-    at, part = np.unravel_index(int(price.argmin()), price.shape)
-    _reassign(graph, blocks, loads, int(rows[at]), int(part))
+    price = np.where(fits, cost / np.minimum(weight, excess)[:, None], np.inf)
+    target = price.argmin(axis=1)
+    order = np.argsort(price.min(axis=1), kind="stable")
+    for at in order[: 1 + int(excess / weight.mean()) // STALE_SHARE]:
+        if loads[target[at]] + weight[at] <= limit:
+            _reassign(graph, blocks, loads, int(rows[at]), int(target[at]))
     return True
 
 
