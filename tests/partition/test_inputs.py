@@ -27,6 +27,13 @@ def test_ties_go_to_the_part_that_sends_least():
     assert np.bincount(owners_in).tolist() == [5, 5, 5, 5]
 
 
+def test_words_count_before_neurons():
+    """Input 0 costs its owner two words, the others one: parts 0 and 1 then send two each."""
+    pattern = sparse.csr_array(np.array([[1, 1, 1], [1, 1, 1], [1, 0, 0]]))
+    owners_in = input_owners(pattern, np.array([0, 1, 2], np.int32), 3)
+    assert owners_in.tolist() == [0, 1, 1]
+
+
 def test_inputs_that_no_row_needs_even_out_what_parts_hold():
     pattern = sparse.csr_array(np.array([[1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 0, 0]]))
     owners_in = input_owners(pattern, np.array([0, 1], np.int32), 2)
