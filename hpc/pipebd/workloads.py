@@ -6,7 +6,7 @@ ProxylessNAS, layerwise distillation).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -16,13 +16,11 @@ from torch import nn
 
 from hpc.io.errors import InputError
 from hpc.pipebd.blocks import BlockPair, freeze
-from hpc.pipebd.losses import Loss, mean_squared_error
-from hpc.pipebd.models import dsconv, vgg
-from hpc.pipebd.models.vgg import Shape
+from hpc.pipebd.losses import Loss, mean_squared_error, soft_cross_entropy
+from hpc.pipebd.models import dsconv, mobilenetv2, proxyless, vgg
+from hpc.pipebd.models.vgg import SIDES, Shape
 from hpc.pipebd.optimizer import SgdSettings
 from hpc.pipebd.rng import Draw, seeded
-
-SIDES = {"cifar": 32, "imagenet": 224}
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,7 @@ class Workload:
     distill : how students are trained. finish : how the assembled student is trained on labels
         (fine-tuning; for a search, retraining from scratch). smoothing : of its labels.
     teacher_of, student_of, head_of : build fresh modules, of block index; see `pair`, `head`.
+    derived_of : for a search, builds block `index` with the named candidates; else None.
     """
 
     name: str
@@ -54,6 +53,7 @@ class Workload:
     teacher_of: Callable[[int], nn.Module]
     student_of: Callable[[int], nn.Module]
     head_of: Callable[[], nn.Module]
+    derived_of: Callable[[int, Sequence[str]], nn.Module] | None = None
 
     def pair(self, index: int) -> BlockPair:
         """Return a fresh pair of block `index`; the teacher's weights are random."""
@@ -65,6 +65,16 @@ class Workload:
         """Return a fresh student of block `index`."""
         with seeded(Draw.STUDENT_WEIGHTS, self.seed, index):
             return self.student_of(index).to(self.dtype)
+
+    def build_derived(self, index: int, names: Sequence[str]) -> nn.Module:
+        """Return a fresh block `index` of the network that a search has found.
+
+        names : of its cells' candidates.
+        """
+        if self.derived_of is None:
+            raise InputError(f"{self.name} is not a search: there is no architecture to build")
+        with seeded(Draw.STUDENT_WEIGHTS, self.seed, index):
+            return self.derived_of(index, names).to(self.dtype)
 
     @cached_property
     def pairs(self) -> list[BlockPair]:
@@ -139,4 +149,34 @@ def _vgg16_dsconv(
     )
 
 
-WORKLOADS: dict[str, Callable[..., Workload]] = {"vgg16-dsconv": _vgg16_dsconv}
+def _mobilenetv2_proxyless(
+    shape: Shape, width: float, n_classes: int, dtype: torch.dtype, seed: int
+) -> Workload:
+    cifar = shape == "cifar"
+    decay = 5e-4 if cifar else 4e-5
+    sgd = partial(SgdSettings, momentum=0.9, nesterov=True, weight_decay=decay, schedule="cosine")
+    sizes: dict[str, Any] = {"shape": shape, "width": width, "n_classes": n_classes}
+    last = mobilenetv2.N_BLOCKS - 1
+    return Workload(
+        name="mobilenetv2-proxyless",
+        shape=shape,
+        input_shape=(3, SIDES[shape], SIDES[shape]),
+        n_blocks=mobilenetv2.N_BLOCKS,
+        n_classes=n_classes,
+        dtype=dtype,
+        seed=seed,
+        distill=sgd(lr=0.005),
+        finish=sgd(lr=0.1 if cifar else 0.05),
+        smoothing=0.1,
+        loss_of=lambda index: soft_cross_entropy if index == last else mean_squared_error,
+        teacher_of=partial(mobilenetv2.teacher_block, **sizes),
+        student_of=partial(proxyless.SupernetBlock, **sizes),
+        head_of=nn.Identity,
+        derived_of=partial(proxyless.DerivedBlock, **sizes),
+    )
+
+
+WORKLOADS: dict[str, Callable[..., Workload]] = {
+    "vgg16-dsconv": _vgg16_dsconv,
+    "mobilenetv2-proxyless": _mobilenetv2_proxyless,
+}

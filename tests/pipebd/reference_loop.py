@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch.nn import functional
+
+from hpc.pipebd.rng import Draw, numpy_generator
 
 
 def compress(teachers, students, batches, lr, momentum):
@@ -13,9 +15,46 @@ def compress(teachers, students, batches, lr, momentum):
             with torch.no_grad():
                 target = teacher.eval()(x)
             weights = list(student.parameters())
-            grads = torch.autograd.grad(nn.functional.mse_loss(student.train()(x), target), weights)
+            grads = torch.autograd.grad(functional.mse_loss(student.train()(x), target), weights)
             with torch.no_grad():
                 for weight, grad in zip(weights, grads, strict=True):
                     weight.velocity = momentum * getattr(weight, "velocity", 0) + grad
                     weight -= lr * weight.velocity
             x = target
+
+
+def search(teachers, supernets, rounds, seed, sgd):
+    """Train supernets: rounds are (Draw.PATH or Draw.ARCHITECTURE_PATH, step, whole batch)."""
+    weights = [[p for n, p in s.named_parameters() if n != "alpha"] for s in supernets]
+    sgds = [torch.optim.SGD(own, **sgd) for own in weights]
+    adams = [torch.optim.Adam([s.alpha], lr=1e-3, betas=(0.0, 0.999)) for s in supernets]
+    for kind, step, x in rounds:
+        for block, (teacher, supernet) in enumerate(zip(teachers, supernets, strict=True)):
+            with torch.no_grad():
+                target = teacher.eval()(x)
+                p = supernet.alpha.masked_fill(~supernet.allowed, -torch.inf).softmax(1)
+            draws = numpy_generator(kind, seed, 0, step, block).random(len(p))
+            chosen = [int((row.cumsum(0) <= u).sum()) for row, u in zip(p, draws, strict=True)]
+            gates = functional.one_hot(torch.tensor(chosen), 7).to(x.dtype).requires_grad_()
+            output = _run(supernet.train(), x, gates, chosen if kind == Draw.PATH else range(7))
+            if block < len(teachers) - 1:
+                loss = functional.mse_loss(output, target)
+            else:
+                loss = -(target.softmax(1) * output.log_softmax(1)).sum(1).mean()
+            sgds[block].zero_grad(set_to_none=True)
+            loss.backward()
+            if kind == Draw.ARCHITECTURE_PATH:
+                g = gates.grad
+                supernet.alpha.grad = p * (g - (g * p).sum(1, keepdim=True))
+            (sgds if kind == Draw.PATH else adams)[block].step()
+            x = target
+
+
+def _run(supernet, x, gates, kinds):
+    """Run all candidates if all are asked for, else each cell's own, weighted by the gates."""
+    x = supernet.stem(x)
+    for place, (cell, gate) in enumerate(zip(supernet.cells, gates, strict=True)):
+        wanted = range(6) if len(kinds) == 7 else [k for k in [kinds[place]] if k < 6]
+        y = sum(gate[k] * cell.candidates[k](x) for k in wanted)
+        x = x + y if cell.residual else y
+    return supernet.tail(x)

@@ -63,7 +63,7 @@ def test_dtype():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("resnet",), r"unknown workload 'resnet'; expected vgg16-dsconv"),
+        (("resnet",), r"unknown workload 'resnet'; expected vgg16-dsconv or mobilenetv2-proxyless"),
         (("vgg16-dsconv", "mnist"), "unknown shape 'mnist'; expected cifar or imagenet"),
         (("vgg16-dsconv", "cifar", 0.0), "width 0.0"),
         (("vgg16-dsconv", "cifar", 1.0, 0), "0 classes"),

@@ -15,6 +15,8 @@ from typing import Literal
 from torch import nn
 
 Shape = Literal["cifar", "imagenet"]
+SIDES: dict[Shape, int] = {"cifar": 32, "imagenet": 224}
+"""Pixels a side of the images, by shape."""
 
 CHANNELS = (64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512)
 POOLED = frozenset({1, 3, 6, 9, 12})
