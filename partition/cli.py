@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from time import perf_counter
 
 from rich.console import Console
 
-from hpc.io.container import check_writable, written_aside
+from hpc.io.container import check_writable
 from hpc.io.network import open_network
 from hpc.io.plan import check_plan, read_plan, write_plan
+from hpc.report.figures import write_json
+from hpc.report.progress import progress
 from partition.build import build_plan
 from partition.methods import METHODS, Asked
-from partition.progress import progress
 from partition.shard import rank_groups, shard_network
 from partition.stats import costs_of, figures, print_table
 
@@ -42,7 +42,7 @@ def build(options: argparse.Namespace) -> None:
         open_network(options.network) as network,
         progress("cutting layers", network.header.n_layers) as step,
     ):
-        built = build_plan(network, asked, step)
+        built = build_plan(network, asked, lambda: step(1, ""))
     write_plan(options.out, built.plan)
     for line in built.shortfalls[:1]:
         more = f" (and {len(built.shortfalls) - 1} more layers)" if built.shortfalls[1:] else ""
@@ -63,8 +63,7 @@ def stats(options: argparse.Namespace) -> None:
     costs = costs_of(read_plan(options.plan), options.plan)
     print_table(costs, Console(), options.layers)
     if options.json:
-        with written_aside(options.json) as partial:
-            partial.write_text(json.dumps(figures(costs), indent=2) + "\n", encoding="utf-8")
+        write_json(options.json, figures(costs))
 
 
 def shard(options: argparse.Namespace) -> None:
@@ -75,7 +74,7 @@ def shard(options: argparse.Namespace) -> None:
         check_plan(plan, network.header, plan.parts, options.plan)
         groups = rank_groups(network.header, plan)
         with progress("sharding layers", len(groups) * network.header.n_layers) as step:
-            shard_network(network, plan, options.out, groups, step)
+            shard_network(network, plan, options.out, groups, lambda: step(1, ""))
     print(f"{options.out}: {plan.parts} shards of {network.header.n_edges:,} weights")
 
 

@@ -57,7 +57,7 @@ def move_costs(graph: Hypergraph, blocks: Blocks, vertices: Longs, parts: int) -
     pins_in = (graph.incidence()[nets] @ member).tocsc()
     alone = pins_in[:, [int(blocks[vertices[0]])]].toarray().ravel() == 1
     touched = (weighted @ (pins_in > 0).astype(np.int64)).toarray()
-    all_nets = np.asarray(weighted.sum(axis=1))
+    all_nets: Longs = np.asarray(weighted.sum(axis=1))
     return all_nets[:, None] - touched - (weighted @ alone.astype(np.int64))[:, None]
 
 

@@ -63,7 +63,7 @@ def test_equal_groups_are_those_a_dictionary_finds(rows):
     items = np.array([i for row, _ in rows for i in sorted(row)], np.int64)
     start = np.concatenate(([0], np.cumsum([len(row) for row, _ in rows]))).astype(np.int64)
     group, first = equal_groups(start, items, np.array([label for _, label in rows], np.int64))
-    seen: dict = {}
+    seen = {}
     expected = [seen.setdefault((frozenset(row), label), len(seen)) for row, label in rows]
     assert group.tolist() == expected
     assert first.tolist() == [expected.index(number) for number in range(len(seen))]
