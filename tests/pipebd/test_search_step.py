@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -20,7 +21,7 @@ from tests.pipebd.thread_group import run_group
 
 BATCH, SEED = 4, 2
 KINDS = [Draw.PATH, Draw.PATH, Draw.ARCHITECTURE_PATH] * 2
-SGD = {"lr": 0.005, "momentum": 0.9, "nesterov": True, "weight_decay": 5e-4}
+SGD: dict[str, Any] = {"lr": 0.005, "momentum": 0.9, "nesterov": True, "weight_decay": 5e-4}
 SETTINGS = SgdSettings(**SGD)
 
 
