@@ -16,8 +16,8 @@ from partition.balance import ROUNDING
 
 EDGE_LAYERS = 4
 """Layers shown at either end of a long network."""
-PIPE_WIDTH = 110
-"""Columns of the table where the output is no terminal."""
+TABLE_WIDTH = 84
+"""Columns that the table needs."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def figures(costs: Costs) -> dict[str, Any]:
 
 def print_table(costs: Costs, console: Console, all_layers: bool = False) -> None:
     """Print the paper's Table 1 for one plan: per layer and in total, and against random."""
-    table = _empty_table(costs.plan)
+    table = _empty_table()
     n_layers = len(costs.traffic.words)
     for k in range(n_layers):
         middle = EDGE_LAYERS <= k < n_layers - EDGE_LAYERS
@@ -78,9 +78,9 @@ def print_table(costs: Costs, console: Console, all_layers: bool = False) -> Non
         elif k == EDGE_LAYERS:
             table.add_row(f"{n_layers - 2 * EDGE_LAYERS} more", *["..."] * 8)
     table.add_section()
-    table.add_row("all layers", *_cells(costs.traffic, costs.random))
-    if not console.is_terminal:
-        console.width = PIPE_WIDTH
+    table.add_row("total", *_cells(costs.traffic, costs.random))
+    console.width = max(console.width, TABLE_WIDTH)
+    console.print(_title(costs.plan), highlight=False)
     console.print(table)
     _print_uneven(costs, console)
 
@@ -89,26 +89,26 @@ def _layer(traffic: Traffic, k: int) -> Traffic:
     return Traffic(traffic.words[[k]], traffic.messages[[k]], traffic.edges[[k]])
 
 
-def _empty_table(plan: Plan) -> Table:
+def _title(plan: Plan) -> str:
     asked = plan.asked
     wanted = f", epsilon {asked['epsilon']:g}, seed {asked['seed']}" if "seed" in asked else ""
-    table = Table(
-        title=f"{asked.get('method', '?')} plan for {plan.parts} ranks{wanted}: "
-        "sent per rank, forward, per input",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
+    return (
+        f"{asked.get('method', '?')} plan for {plan.parts} ranks{wanted}\n"
+        "sent by a rank, forward, for one input; random: the same network cut at random"
     )
+
+
+def _empty_table() -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in (
         "layer",
         "words\naverage",
         "words\nmaximum",
-        "random's\naverage",
-        "words to\nrandom",
+        "random\naverage",
+        "words /\nrandom",
         "messages\naverage",
         "messages\nmaximum",
-        "random's\naverage",
+        "random\naverage",
         "imbalance\nof weights",
     ):
         table.add_column(name, justify="right", no_wrap=True)

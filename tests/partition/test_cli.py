@@ -32,7 +32,7 @@ def test_what_build_writes_stats_and_shard_read(plan, tmp_path, capsys):
     traffic = read_plan(path).traffic
     assert figures["volume_words"] == traffic.words.sum()
     assert (figures["parts"], figures["seed"], figures["imbalance"]) == (4, 3, 0.0)
-    assert "all layers" in capsys.readouterr().out
+    assert "total" in capsys.readouterr().out
     cli.main(["shard", str(network), str(path), "--out", str(tmp_path / "sharded.h5")])
     header = read_sharded_header(tmp_path / "sharded.h5")
     assert header.words.tolist() == traffic.words.sum(axis=1).tolist()

@@ -49,7 +49,7 @@ def test_figures_are_totals_over_layers():
 def test_the_table_has_averages_maxima_and_the_ratio_to_random():
     lines = [line.split() for line in printed(costs()).splitlines()]
     assert ["2", "3.5", "5", "14.0", "0.250", "1.0", "1", "2.0", "0.0909"] in lines
-    assert ["all", "layers", "6.5", "10", "26.0", "0.250", "2.0", "2", "4.0", "0.0909"] in lines
+    assert ["total", "6.5", "10", "26.0", "0.250", "2.0", "2", "4.0", "0.0909"] in lines
 
 
 def test_layers_above_epsilon_are_counted():
