@@ -16,16 +16,15 @@ from tests.io.test_sharded import assert_same
 from tests.partition.networks import challenge_file
 
 
-@pytest.mark.parametrize("budget", [1, 300_000, 1 << 30])
-def test_any_budget_gives_every_rank_its_shard(tmp_path, budget):
+@pytest.mark.parametrize(("budget", "n_groups"), [(1, 7), (700_000, 4), (1 << 30, 1)])
+def test_any_budget_gives_every_rank_its_shard(tmp_path, budget, n_groups):
     steps = []
     with open_network(challenge_file(tmp_path, 3)) as network:
         plan = build_plan(network, Asked(7, "random")).plan
         groups = rank_groups(network.header, plan, budget)
         shard_network(network, plan, tmp_path / "s.h5", groups, lambda: steps.append(1))
         expected = [build_shard(network.layers(), plan, rank) for rank in range(7)]
-    assert len(steps) == 3 * len(groups)
-    assert len(groups) == {1: 7, 300_000: len(groups), 1 << 30: 1}[budget]
+    assert len(groups) == n_groups and len(steps) == 3 * n_groups
     for shard in expected:
         assert_same(read_shard(tmp_path / "s.h5", shard.rank)[0], shard)
 
