@@ -63,7 +63,6 @@ def read_layer(path: Path, neurons: int, bias: float, dtype: npt.DTypeLike) -> L
     matrix = sparse.coo_array((weights, (outputs, inputs)), shape=(neurons, neurons)).tocsr()
     if matrix.nnz < len(edges):
         _fail_at_repeated(path, outputs * neurons + inputs)
-    matrix.sort_indices()
     return Layer(matrix, np.full(neurons, bias, weights.dtype), "clipped-relu")
 
 
@@ -100,7 +99,7 @@ def read_images(
     """
     bits = np.zeros((neurons, 1), np.uint8)
     n_images = n_lines = 0
-    for block in tsv.blocks(path, PIXEL_LINE):
+    for block in tsv.blocks(path, PIXEL_LINE, progress="images"):
         _check_pixels(path, block, neurons, n_lines)
         n_lines += len(block)
         n_images = max(n_images, int(block["image"].max()))

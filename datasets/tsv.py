@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import warnings
@@ -10,6 +11,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
+from rich.console import Console
+from rich.progress import Progress
 
 from hpc.io.errors import InputError
 
@@ -18,24 +21,35 @@ BLOCK_LINES = 1 << 20
 
 
 def blocks(
-    path: str | os.PathLike[str], dtype: np.dtype[np.void], lines: int = BLOCK_LINES
+    path: str | os.PathLike[str],
+    dtype: np.dtype[np.void],
+    lines: int = BLOCK_LINES,
+    progress: str = "",
 ) -> Iterator[npt.NDArray[np.void]]:
     """Yield the records of a file in blocks of at most `lines`; empty lines are skipped.
 
     dtype : structured, a field a column; integers must be written as integers.
+    progress : name of a progress bar; none where empty.
 
     Raises
     ------
     InputError : no such file; a line that is no such record.
     """
     try:
-        with open(path, encoding="ascii") as file:
+        with open(path, "rb") as raw, _bar(progress) as bar:
+            task = bar.add_task(progress, total=os.path.getsize(path))
+            file = io.TextIOWrapper(raw, encoding="ascii")
             while len(block := _load(file, dtype, lines)):
+                bar.update(task, completed=raw.tell())
                 yield block
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
         _fail_at_first_bad_line(path, dtype, error)
+
+
+def _bar(name: str) -> Progress:
+    return Progress(console=Console(stderr=True), disable=not name)
 
 
 def read(path: str | os.PathLike[str], dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
@@ -45,7 +59,7 @@ def read(path: str | os.PathLike[str], dtype: np.dtype[np.void]) -> npt.NDArray[
 
 def _load(file: Any, dtype: np.dtype[np.void], lines: int) -> npt.NDArray[np.void]:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+        warnings.simplefilter("ignore", UserWarning)  # about empty lines and the file's end
         return np.loadtxt(file, dtype, comments=None, max_rows=lines, ndmin=1)
 
 
