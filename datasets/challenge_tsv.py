@@ -23,7 +23,7 @@ from hpc.io.network import Layer
 WEIGHT_LINE = np.dtype([("row", np.int64), ("col", np.int64), ("value", np.float64)])
 PIXEL_LINE = np.dtype([("image", np.int64), ("pixel", np.int64), ("value", np.float64)])
 CATEGORY_LINE = np.dtype([("image", np.int64)])
-MAX_IMAGES = 1 << 31
+MAX_IMAGES = 1 << 24
 """Sanity limit on an image number, since memory follows the largest one."""
 
 
