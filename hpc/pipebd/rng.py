@@ -37,11 +37,6 @@ def numpy_generator(draw: Draw, seed: int, *key: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence((int(draw), seed, *key))))
 
 
-def torch_generator(draw: Draw, seed: int, *key: int) -> torch.Generator:
-    """Return the CPU torch generator of a key, as `numpy_generator`."""
-    return torch.Generator().manual_seed(_torch_seed(draw, seed, *key))
-
-
 @contextlib.contextmanager
 def seeded(draw: Draw, seed: int, *key: int) -> Iterator[None]:
     """Let torch's global CPU generator be that of a key inside, and as before afterwards.
@@ -49,10 +44,5 @@ def seeded(draw: Draw, seed: int, *key: int) -> Iterator[None]:
     For layers, which draw their first weights from the global generator.
     """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(_torch_seed(draw, seed, *key))
+        torch.manual_seed(int(numpy_generator(draw, seed, *key).integers(2**63)))
         yield
-
-
-def _torch_seed(draw: Draw, seed: int, *key: int) -> int:
-    sequence = np.random.SeedSequence((int(draw), seed, *key))
-    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,7 +1,8 @@
 """The built-in workloads: teacher, students, sizes and the settings they are trained with.
 
-Settings: Pipe-BD, section VI-A, and the systems that it takes its workloads from (DNA,
-ProxylessNAS, layerwise distillation).
+Settings: Pipe-BD, its section on the experimental setup, and the systems that it takes its
+workloads from (DNA, ProxylessNAS, layerwise distillation). The momentum of the compression,
+of which they say nothing, is ours.
 """
 
 from __future__ import annotations
