@@ -35,7 +35,7 @@ test-serial: venv
 test-mpi: venv
 	@set -e; for n in $(RANKS); do \
 	  echo "== MPI tests on $$n rank(s)"; \
-	  timeout -s TERM 1200 $(BIN)/mpirun -n $$n $(BIN)/python -m pytest --with-mpi --only-mpi; \
+	  timeout -s TERM 1200 $(BIN)/mpirun -n $$n $(BIN)/python -m pytest --with-mpi -m mpi; \
 	done
 
 clean:

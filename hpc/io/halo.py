@@ -80,49 +80,44 @@ def cut_layer(indptr: Longs, columns: Ints, data: Floats, owners_in: Ints, rank:
     owners_in : (n_in,) owner of each column.
     rank : the rank whose rows these are.
     """
-    n_rows = len(indptr) - 1
-    row_of = np.repeat(np.arange(n_rows, dtype=np.int32), np.diff(indptr))
-    source_of = owners_in[columns]
     own = owned_ids(owners_in, rank)
-    core_mask = source_of == rank
-    core = _part(
-        rank,
-        np.arange(n_rows, dtype=np.int32),
-        row_of[core_mask],
-        np.searchsorted(own, columns[core_mask]),
-        data[core_mask],
-    )
-    order = np.flatnonzero(~core_mask)
-    order = order[np.argsort(source_of[order], kind="stable")]
-    sources, starts = np.unique(source_of[order], return_index=True)
-    parts, needs, offset = [], [], len(own)
-    for source, chosen in zip(sources, np.split(order, starts[1:]), strict=False):
-        ids, local = np.unique(columns[chosen], return_inverse=True)
-        rows = np.unique(row_of[chosen])
-        parts.append(
-            _part(
-                int(source),
-                rows,
-                np.searchsorted(rows, row_of[chosen]),
-                local + offset,
-                data[chosen],
-            )
-        )
-        needs.append(ids.astype(np.int64))
-        offset += len(ids)
-    return CutLayer(core, tuple(parts), tuple(needs))
+    halo = _halo_ids(columns, owners_in, rank)
+    local = np.empty(len(owners_in), np.int32)
+    local[own] = np.arange(len(own), dtype=np.int32)
+    local[halo] = len(own) + np.arange(len(halo), dtype=np.int32)
+    row_of = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+    source_of = owners_in[columns]
+    order = np.argsort(source_of.astype(np.uint16), kind="stable")  # 16 bits: a radix sort
+    counts = np.bincount(source_of, minlength=rank + 1)
+    pieces = np.split(order, np.cumsum(counts)[:-1])
+
+    def part(source: int, rows: Ints) -> Part:
+        chosen = pieces[source]
+        return _part(source, rows, row_of[chosen], local[columns[chosen]], data[chosen])
+
+    core = part(rank, np.arange(len(indptr) - 1, dtype=np.int32))
+    sources = [source for source in np.flatnonzero(counts).tolist() if source != rank]
+    parts = tuple(part(source, _distinct(row_of[pieces[source]])) for source in sources)
+    needs = np.split(halo, np.flatnonzero(np.diff(owners_in[halo])) + 1) if len(halo) else []
+    return CutLayer(core, parts, tuple(needs))
 
 
-def _part(
-    source: int,
-    rows: Ints,
-    row_of: npt.NDArray[np.integer],
-    columns: npt.NDArray[np.integer],
-    data: Floats,
-) -> Part:
-    counts = np.bincount(row_of, minlength=len(rows))
-    indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    return Part(source, rows, indptr, columns.astype(np.int32), np.ascontiguousarray(data))
+def _halo_ids(columns: Ints, owners_in: Ints, rank: int) -> Longs:
+    """Return the columns that other ranks own, by owner, then ascending."""
+    needed = np.zeros(len(owners_in), bool)
+    needed[columns] = True
+    ids = np.flatnonzero(needed & (owners_in != rank))
+    return ids[np.argsort(owners_in[ids], kind="stable")]
+
+
+def _distinct(ascending: Ints) -> Ints:
+    return ascending[np.concatenate(([True], np.diff(ascending) > 0))]
+
+
+def _part(source: int, rows: Ints, row_of: Ints, columns: Ints, data: Floats) -> Part:
+    """Return a part from its weights' rows (ascending) and x_ext columns."""
+    starts = np.searchsorted(row_of, rows)
+    return Part(source, rows, np.append(starts, len(row_of)).astype(np.int64), columns, data)
 
 
 def needing_ranks(
