@@ -106,6 +106,29 @@ def test_more_ranks_than_useful_stay_idle():
     assert str(schedule) == "0@0 1@1 (6 ranks, 4 idle)"
 
 
+def with_times(*times):
+    """Costs of 12 samples on 3 ranks: each block's time on one rank, and where that is split."""
+    data = plain(len(times), 3)
+    data["allreduce_s"] = {"2": [0] * len(times)}
+    data["relay_s"] = [0] * len(times)
+    data["blocks"][0]["load_s"] = 0
+    for block, (whole, split) in zip(data["blocks"], times, strict=True):
+        block["teacher_s"] = {"12": 0}
+        block["student_s"] = {"6": split, "12": whole}
+    return cost_table(profile_of(data), 3)
+
+
+def test_of_equal_ranks_the_fewest_groups():
+    """Block 0 sets the step; 0@0 1@1 2@2 is as fast and less busy, but has a group more."""
+    assert str(search(with_times((10, 10), (6, 4.5), (6, 4.5)))) == "0@0 1-2@1-2"
+
+
+def test_of_equal_groups_the_most_even():
+    """0@0 1@1 2-3@2 is as fast, with 3 and 9 where this has 6 and 6."""
+    table = with_times((10, 10), (3, 3), (3, 3), (6, 6))
+    assert str(search(table)) == "0@0 1-2@1 3@2"
+
+
 def test_a_memory_limit_forces_a_split():
     table = cost_table(profile_of(plain()), 3)
     assert str(whole_batch(table)) == "0@0 1@1 2@2"
