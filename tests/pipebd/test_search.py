@@ -124,8 +124,8 @@ def test_of_equal_ranks_the_fewest_groups():
 
 
 def test_of_equal_groups_the_most_even():
-    """0@0 1@1 2-3@2 is as fast, with 3 and 9 where this has 6 and 6."""
-    table = with_times((10, 10), (3, 3), (3, 3), (6, 6))
+    """0@0 1@1 2-3@2 is as fast, with 5 and 13 where this has 10 and 8."""
+    table = with_times((16, 16), (5, 5), (5, 5), (8, 8))
     assert str(search(table)) == "0@0 1-2@1 3@2"
 
 
