@@ -22,7 +22,6 @@ from hpc.io.network import Layer
 
 WEIGHT_LINE = np.dtype([("row", np.int64), ("col", np.int64), ("value", np.float64)])
 PIXEL_LINE = np.dtype([("image", np.int64), ("pixel", np.int64), ("value", np.float64)])
-CATEGORY_LINE = np.dtype([("image", np.int64)])
 MAX_IMAGES = 1 << 24
 """Sanity limit on an image number, since memory follows the largest one."""
 
@@ -134,19 +133,3 @@ def _set_bits(
     at = pixels * bits.shape[1] + images // 8
     for bit in range(8):
         cells[at[images % 8 == bit]] |= np.uint8(1 << bit)
-
-
-def read_categories(path: str | os.PathLike[str]) -> npt.NDArray[np.int64]:
-    """Return an official answer: (m,) int64, 1-based image numbers, ascending.
-
-    Raises
-    ------
-    InputError : naming the line: not a number, below 1, given twice.
-    """
-    numbers = tsv.read(path, CATEGORY_LINE)
-    tsv.check_range(path, numbers, "image", MAX_IMAGES)
-    found, seen_at = np.unique(numbers["image"], return_index=True)
-    if len(found) < len(numbers):
-        at = int(np.setdiff1d(np.arange(len(numbers)), seen_at)[0])
-        tsv.fail_at_record(path, at, f"image {numbers['image'][at]} was given on a line above")
-    return found

@@ -13,6 +13,7 @@ from rich.progress import track
 from datasets import challenge_images, challenge_tsv, idx
 from datasets.arguments import add_first, kept, positive_int
 from datasets.challenge_network import BIASES, challenge_layers
+from hpc.io.categories import read_categories
 from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.network import FLOATS, Layer, read_header, write_network
@@ -112,7 +113,7 @@ def _layers(options: argparse.Namespace) -> Iterator[Layer]:
 def _make_samples(options: argparse.Namespace) -> None:
     numbers = None
     if options.categories:  # read first: a bad line should not cost the interpolation
-        numbers = challenge_tsv.read_categories(options.categories)
+        numbers = read_categories(options.categories)
     bits, n_samples = _bits(options)
     with create_samples(
         options.out, n_samples, options.neurons, "bits", compress=bool(options.compress)

@@ -12,7 +12,7 @@ from scipy import sparse
 from hpc.io.errors import InputError
 from hpc.io.halo import Longs, Traffic, layer_traffic
 from hpc.io.network import NetworkFile, NetworkHeader
-from hpc.io.plan import Owners, Plan
+from hpc.io.plan import Owners, Plan, check_parts
 from partition.balance import shortfall
 from partition.methods import METHODS, Asked, Method, random_cut
 
@@ -77,19 +77,12 @@ def check_asked(asked: Asked, header: NetworkHeader) -> None:
 
     Raises
     ------
-    InputError : parts below 1 or above the rows of every layer, a method there is not,
+    InputError : parts below 1 or above the rows of all layers, a method there is not,
         epsilon below 0 or not finite, a seed outside 0..MAX_SEED.
     """
     if asked.method not in METHODS:
         raise InputError(f"--method {asked.method}: expected one of {', '.join(METHODS)}")
-    if asked.parts < 1:
-        raise InputError(f"--parts {asked.parts}: expected 1 or more")
-    most_rows = max(header.sizes[1:])
-    if asked.parts > most_rows:
-        raise InputError(
-            f"--parts {asked.parts}: more than the {most_rows} rows of the largest layer of "
-            f"{header.path}; expected 1..{most_rows}"
-        )
+    check_parts(asked.parts, header, "parts")
     if not (math.isfinite(asked.epsilon) and asked.epsilon >= 0):
         raise InputError(f"--epsilon {asked.epsilon}: expected 0 or more")
     if not 0 <= asked.seed <= MAX_SEED:

@@ -12,33 +12,34 @@ from hpc.io.container import written_aside
 from hpc.io.errors import FormatError
 
 Longs = npt.NDArray[np.int64]
+MOST_IMAGES = 1 << 40
+"""No image has a number above this: it is a slip of the pen."""
 
 
 def read_categories(path: str | os.PathLike[str]) -> Longs:
-    """Return the image numbers of a categories file, ascending, (m,) int64.
+    """Return the image numbers of a categories file, ascending, (m,) int64; empty lines count not.
 
     Raises
     ------
     FormatError : no such file; a line that is not one positive number, or that repeats one.
     """
+    seen: set[int] = set()
     try:
         with open(path, encoding="utf-8") as file:
-            numbers = [_number(path, place, line) for place, line in enumerate(file, 1)]
+            for place, line in enumerate(file, 1):
+                if line.strip():
+                    _add(seen, line.strip(), f"{path}, line {place}")
     except (OSError, UnicodeDecodeError) as error:
         raise FormatError(f"{path}: cannot be read ({error})") from error
-    found = np.array(numbers, np.int64)
-    ascending = np.sort(found)
-    if (np.diff(ascending) == 0).any():
-        twice = ascending[1:][np.diff(ascending) == 0][0]
-        raise FormatError(f"{path}: image {twice} stands there twice")
-    return ascending
+    return np.array(sorted(seen), np.int64)
 
 
-def _number(path: str | os.PathLike[str], place: int, line: str) -> int:
-    text = line.strip()
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise FormatError(f"{path}, line {place}: '{text}', expected an image number from 1 on")
-    return int(text)
+def _add(seen: set[int], text: str, where: str) -> None:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MOST_IMAGES):
+        raise FormatError(f"{where}: found '{text}', expected an image number from 1 on")
+    if int(text) in seen:
+        raise FormatError(f"{where}: image {text} was given on a line above")
+    seen.add(int(text))
 
 
 def write_categories(path: str | os.PathLike[str], categories: Iterable[int]) -> None:

@@ -23,7 +23,7 @@ INTEGERS: dict[str, type] = {
     "layers": np.int64,
     "links": np.int64,
     "targets": np.int64,
-    "indptr": np.int64,
+    "indptr": np.int32,
     "indices": np.int32,
     "rows": np.int32,
     "needs": np.int64,

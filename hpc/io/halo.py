@@ -43,12 +43,12 @@ class Part:
     source : the owner of the columns.
     rows : (m,) int32, local rows with at least one weight here, ascending;
         for the core part every local row.
-    indptr : (m+1,) int64. indices : int32, columns in x_ext numbering. data : weights.
+    indptr : (m+1,) int32. indices : int32, columns in x_ext numbering. data : weights.
     """
 
     source: int
     rows: Ints
-    indptr: Longs
+    indptr: Ints
     indices: Ints
     data: Floats
 
@@ -87,7 +87,7 @@ def cut_layer(indptr: Longs, columns: Ints, data: Floats, owners_in: Ints, rank:
     local[halo] = len(own) + np.arange(len(halo), dtype=np.int32)
     row_of = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
     source_of = owners_in[columns]
-    order = np.argsort(source_of.astype(np.uint16), kind="stable")  # 16 bits: a radix sort
+    order = np.argsort(source_of.astype(_narrow(owners_in)), kind="stable")
     counts = np.bincount(source_of, minlength=rank + 1)
     pieces = np.split(order, np.cumsum(counts)[:-1])
 
@@ -110,6 +110,11 @@ def _halo_ids(columns: Ints, owners_in: Ints, rank: int) -> Longs:
     return ids[np.argsort(owners_in[ids], kind="stable")]
 
 
+def _narrow(owners: Ints) -> np.dtype[np.integer]:
+    """Return a type that holds every rank: up to 16 bits numpy sorts by radix."""
+    return np.min_scalar_type(int(owners.max()))
+
+
 def _distinct(ascending: Ints) -> Ints:
     return ascending[np.concatenate(([True], np.diff(ascending) > 0))]
 
@@ -117,7 +122,7 @@ def _distinct(ascending: Ints) -> Ints:
 def _part(source: int, rows: Ints, row_of: Ints, columns: Ints, data: Floats) -> Part:
     """Return a part from its weights' rows (ascending) and x_ext columns."""
     starts = np.searchsorted(row_of, rows)
-    return Part(source, rows, np.append(starts, len(row_of)).astype(np.int64), columns, data)
+    return Part(source, rows, np.append(starts, len(row_of)).astype(np.int32), columns, data)
 
 
 def needing_ranks(

@@ -84,6 +84,18 @@ def check_plan(plan: Plan, header: NetworkHeader, size: int, where: str = "plan"
         )
 
 
+def check_parts(parts: int, header: NetworkHeader, what: str) -> None:
+    """Raise InputError unless 1 <= parts <= the rows of all layers together.
+
+    Fewer rows than parts in some layer is fine: those ranks have none of it.
+    """
+    rows = sum(header.sizes[1:])
+    if not 1 <= parts <= rows:
+        raise InputError(
+            f"{parts} {what}: {header.path} has {rows} rows in all layers, expected 1..{rows}"
+        )
+
+
 def write_plan(path: str | os.PathLike[str], plan: Plan) -> None:
     """Write a plan file, aside and renamed."""
     with container.create(path, KIND, VERSION) as file:

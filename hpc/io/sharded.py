@@ -13,7 +13,7 @@ whatever the number of ranks and layers:
 - ``layers`` int64: per layer n_in, n_out, core weights, sources, destinations.
 - ``links`` int64: per source of a layer its rank, rows, weights, halo rows.
 - ``targets`` int64: per destination of a layer its rank and how many rows it gets.
-- ``indptr`` int64, ``indices`` int32: layer by layer the core part's CSR, then
+- ``indptr``, ``indices`` int32: layer by layer the core part's CSR, then
   each source's; each indptr starts at 0, columns are in x_ext numbering.
 - ``rows`` int32, ``needs`` int64: per source the local rows of its part and the
   ids of its halo rows.

@@ -21,7 +21,7 @@ from hpc.io.errors import InputError
 from hpc.io.halo import CutLayer, Longs, Part, cut_layer, owned_ids
 from hpc.io.network import NetworkFile, NetworkHeader, open_network
 from hpc.io.ownership import owned_range
-from hpc.io.plan import Plan, block_plan, check_plan, read_plan
+from hpc.io.plan import Plan, block_plan, check_parts, check_plan, read_plan
 from hpc.io.shard import LayerShard, Shard
 
 Path = str | os.PathLike[str]
@@ -95,11 +95,7 @@ def _read_network(comm: MPI.Comm, path: Path, plan_path: Path | None) -> tuple[S
 
 
 def _plan(header: NetworkHeader, plan_path: Path | None, size: int) -> Plan:
-    if size > sum(header.sizes[1:]):
-        raise InputError(
-            f"{size} ranks, but {header.path} has only {sum(header.sizes[1:])} rows in all: "
-            "start fewer ranks"
-        )
+    check_parts(size, header, "ranks")
     if plan_path is None:
         return block_plan(header.sizes, size, header.fingerprint)
     plan = read_plan(plan_path)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets import challenge_tsv, graph_challenge, tsv
+from datasets import graph_challenge, tsv
 from datasets.challenge_network import challenge_layers
 from hpc.io.errors import InputError
 from hpc.io.network import open_network, read_header
@@ -172,16 +172,6 @@ def test_fewer_images_than_asked_for(tmp_path, image_file):
     empty.write_text("")
     with pytest.raises(InputError, match="holds no images"):
         run("--neurons", 16, "--images", empty, "--out", tmp_path / "x.h5")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"), [("3\nx\n", "line 2: found 'x'"), ("7\n2\n\n7\n", "line 4: image 7 was")]
-)
-def test_bad_categories(tmp_path, text, message):
-    path = tmp_path / "truth.tsv"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        challenge_tsv.read_categories(path)
 
 
 @pytest.mark.parametrize(

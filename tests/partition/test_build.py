@@ -148,8 +148,8 @@ def test_rows_that_do_not_divide_are_noted(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (Asked(0, "block"), "--parts 0: expected 1 or more"),
-        (Asked(1025, "block"), r"--parts 1025: more than the 1024 rows .* expected 1\.\.1024"),
+        (Asked(0, "block"), r"0 parts: .* has 1024 rows in all layers, expected 1\.\.1024"),
+        (Asked(1025, "block"), r"1025 parts: .* expected 1\.\.1024"),
         (Asked(2, "magic"), "--method magic: expected one of hypergraph, random, block"),
         (Asked(2, "block", -0.1), "--epsilon -0.1: expected 0 or more"),
         (Asked(2, "block", float("nan")), "--epsilon nan"),

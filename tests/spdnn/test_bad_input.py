@@ -156,12 +156,12 @@ def test_more_ranks_than_rows(folder):
     write_network(folder / "tiny.h5", 3, layers)
     write_inputs(folder / "three.h5", 3)
     message = infer(folder, network="tiny.h5", inputs="three.h5", size=4)
-    assert "4 ranks, but" in message and "only 3 rows in all" in message
+    assert "4 ranks: " in message and "has 3 rows in all layers, expected 1..3" in message
 
 
 def test_categories_errors_name_the_line(folder):
     (folder / "truth.tsv").write_text("3\n4x\n")
-    assert "truth.tsv, line 2: '4x'" in infer(folder, "--categories", folder / "truth.tsv")
+    assert "truth.tsv, line 2: found '4x'" in infer(folder, "--categories", folder / "truth.tsv")
 
 
 def test_an_uncaught_exception_aborts_with_the_traceback(folder):
