@@ -1,29 +1,56 @@
-"""How a rank waits for messages: at once, or politely, leaving its core to others."""
+"""How a rank waits for its peers: with the least delay, or leaving its core to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable
 from time import sleep
+from typing import Any, Protocol
 
 from mpi4py import MPI
 
-Wait = Callable[[Sequence[MPI.Request]], None]
-"""Returns when all requests are complete."""
+from hpc.comm.rank_order_sum import rank_order_sum
 
 NAP_S = 2e-4
-"""Seconds between two looks of a rank that waits politely."""
+"""Seconds between two looks of a rank that sleeps."""
 
 
-def at_once(requests: Sequence[MPI.Request]) -> None:
-    """Wait inside MPI, which may keep a core busy: the least delay."""
-    MPI.Request.Waitall(list(requests))
+class Waiting(Protocol):
+    """Waits for what a function says, and in collectives."""
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Return when `done()`, which is called again and again and moves messages."""
+        ...
+
+    def all_reduce(self, comm: MPI.Comm, message: Any) -> None:
+        """Sum `message` over `comm`, in place. Collective."""
+        ...
 
 
-def politely(requests: Sequence[MPI.Request]) -> None:
-    """Look now and then and sleep in between, so that an idle rank takes no core from a busy one.
+class Yielding:
+    """Looks again at once, after letting other processes of its core run."""
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Return when `done()`."""
+        while not done():
+            os.sched_yield()
+
+    def all_reduce(self, comm: MPI.Comm, message: Any) -> None:
+        """Sum `message` over `comm`, in place and in rank order. Collective."""
+        rank_order_sum(comm, message, self.until)
+
+
+class Sleeping:
+    """Looks now and then, so that an idle rank takes no core from a busy one.
 
     For emulations and for more ranks than cores.
     """
-    pending = list(requests)
-    while not MPI.Request.Testall(pending):
-        sleep(NAP_S)
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Return when `done()`."""
+        while not done():
+            sleep(NAP_S)
+
+    def all_reduce(self, comm: MPI.Comm, message: Any) -> None:
+        """Sum `message` over `comm`, in place and in rank order. Collective."""
+        rank_order_sum(comm, message, self.until)
