@@ -1,0 +1,60 @@
+"""The transports on a real GPU: sending to oneself what slow kernels have just produced."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from hpc.comm import gpu_support
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+]
+ROUNDS, SIZE = 6, 1 << 20
+
+
+def slow(x):
+    """Keep the stream busy, so that a copy that does not wait would see the old numbers."""
+    square = torch.ones(2048, 2048, device=x.device)
+    for _ in range(10):
+        square = square @ square * 1e-4
+    return x + 0 * square[0, 0].nan_to_num()
+
+
+def exchange(name):
+    from mpi4py import MPI
+
+    from hpc.pipebd.devices import make_transport
+
+    device = torch.device("cuda", 0)
+    torch.cuda.set_device(device)
+    transport = make_transport(name, device)
+    sender = transport.sender(MPI.COMM_SELF, 0, 1, depth=2)
+    receiver = transport.receiver(MPI.COMM_SELF, 0, 1, depth=2)
+    targets = [torch.zeros(SIZE, device=device) for _ in range(2)]
+    sums = []
+    for number in range(ROUNDS):
+        receiver.post(targets[number % 2])
+        sender.send(slow(torch.full((SIZE,), float(number), device=device)))
+        sums.append(slow(receiver.take()).sum())
+    transport.finish()
+    assert [float(s) for s in sums] == [number * SIZE for number in range(ROUNDS)]
+    buffer = slow(torch.full((SIZE,), 3.0, device=device))
+    transport.all_reduce(MPI.COMM_SELF, buffer)
+    assert float(slow(buffer).sum()) == 3 * SIZE
+
+
+def test_staged():
+    exchange("staged")
+
+
+def test_cuda_aware():
+    command = [sys.executable, "-m", "hpc.pipebd.cuda_probe", "0"]
+    if gpu_support.probe(command) is not None:
+        pytest.skip("MPI does not take device pointers")
+    program = f"from {__name__} import exchange; exchange('cuda-aware')"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
