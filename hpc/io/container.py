@@ -21,8 +21,8 @@ from hpc.io.errors import FormatError, InputError
 
 CHUNK_BYTES = 1 << 18
 """Bytes of a chunk of a one-dimensional dataset: the unit of reading and of checksums."""
-BLOCK_ITEMS = 1 << 22
-"""How many items a bounded pass over a dataset handles at a time."""
+CACHE_BYTES = 1 << 20
+"""HDF5's cache of an open dataset: a few chunks, as each is read once (its default is 8 MiB)."""
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -109,7 +109,7 @@ def _open(path: str | os.PathLike[str]) -> h5py.File:
         if raw.read(8) != b"\x89HDF\r\n\x1a\n":
             raise FormatError(f"{path}: not an HDF5 file")
     try:
-        return h5py.File(path, "r", locking=False)
+        return h5py.File(path, "r", locking=False, rdcc_nbytes=CACHE_BYTES)
     except OSError as error:
         if "truncated" in str(error):
             raise FormatError(f"{path}: truncated file") from error

@@ -19,14 +19,14 @@ from hpc.io.shard import LayerShard, Shard
 
 Flat = dict[str, npt.NDArray[Any]]
 INTEGERS: dict[str, type] = {
-    "ids": np.int64,
+    "ids": np.int32,
     "layers": np.int64,
     "links": np.int64,
     "targets": np.int64,
     "indptr": np.int32,
     "indices": np.int32,
     "rows": np.int32,
-    "needs": np.int64,
+    "needs": np.int32,
     "sends": np.int32,
 }
 """The flat arrays of whole numbers."""

@@ -63,12 +63,12 @@ class CutLayer:
 
     core: Part
     parts: tuple[Part, ...]
-    needs: tuple[Longs, ...]
+    needs: tuple[Ints, ...]
 
 
-def owned_ids(owners: Ints, rank: int) -> Longs:
+def owned_ids(owners: Ints, rank: int) -> Ints:
     """Return the neurons of a level that `rank` owns, ascending: its local numbering."""
-    return np.flatnonzero(owners == rank)
+    return np.flatnonzero(owners == rank).astype(np.int32)
 
 
 def cut_layer(indptr: Longs, columns: Ints, data: Floats, owners_in: Ints, rank: int) -> CutLayer:
@@ -102,11 +102,11 @@ def cut_layer(indptr: Longs, columns: Ints, data: Floats, owners_in: Ints, rank:
     return CutLayer(core, parts, tuple(needs))
 
 
-def _halo_ids(columns: Ints, owners_in: Ints, rank: int) -> Longs:
+def _halo_ids(columns: Ints, owners_in: Ints, rank: int) -> Ints:
     """Return the columns that other ranks own, by owner, then ascending."""
     needed = np.zeros(len(owners_in), bool)
     needed[columns] = True
-    ids = np.flatnonzero(needed & (owners_in != rank))
+    ids = np.flatnonzero(needed & (owners_in != rank)).astype(np.int32)
     return ids[np.argsort(owners_in[ids], kind="stable")]
 
 

@@ -35,7 +35,7 @@ class LayerShard:
     n_out: int
     core: Part
     parts: tuple[Part, ...]
-    needs: tuple[Longs, ...]
+    needs: tuple[Ints, ...]
     sends: tuple[tuple[int, Ints], ...]
     bias: Floats
     activation: str
@@ -62,14 +62,14 @@ class Shard:
     """A network's share on one rank.
 
     sizes : (L+1,) neurons per level, of the whole network.
-    ids : per level the global ids of the rank's own neurons, ascending: its local numbering.
+    ids : per level the global ids of the rank's own neurons, int32, ascending: its local numbering.
     fingerprint : of the network; dtype : of its weights.
     """
 
     rank: int
     size: int
     sizes: tuple[int, ...]
-    ids: tuple[Longs, ...]
+    ids: tuple[Ints, ...]
     layers: tuple[LayerShard, ...]
     fingerprint: str
     dtype: np.dtype[np.floating]
@@ -143,7 +143,7 @@ def _sent_by(
 
 
 def sends_of(
-    rank: int, pairs: tuple[Longs, Longs, Longs], own: Longs
+    rank: int, pairs: tuple[Longs, Longs, Longs], own: Ints
 ) -> tuple[tuple[int, Ints], ...]:
     """Return what `rank` sends in a layer: (destination, local rows) from `halo.layer_pairs`.
 

@@ -9,13 +9,13 @@ whatever the number of ranks and layers:
 - ``words``, ``messages`` (L,) int64: what all ranks send, forward, for one input.
 - ``offsets`` (P+1, 11) int64: where each rank's range starts in each of the
   flat datasets, which follow, in this order.
-- ``ids`` int64: the rank's own neurons, level by level, ascending.
+- ``ids`` int32: the rank's own neurons, level by level, ascending.
 - ``layers`` int64: per layer n_in, n_out, core weights, sources, destinations.
 - ``links`` int64: per source of a layer its rank, rows, weights, halo rows.
 - ``targets`` int64: per destination of a layer its rank and how many rows it gets.
 - ``indptr``, ``indices`` int32: layer by layer the core part's CSR, then
   each source's; each indptr starts at 0, columns are in x_ext numbering.
-- ``rows`` int32, ``needs`` int64: per source the local rows of its part and the
+- ``rows`` int32, ``needs`` int32: per source the local rows of its part and the
   ids of its halo rows.
 - ``sends`` int32: per destination the own rows of x^{k-1} that it gets.
 - ``data`` float: the weights, in the order of ``indices``. ``bias`` float.

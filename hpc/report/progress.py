@@ -7,9 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from time import monotonic
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 LINE_EVERY_S = 10.0
 """Seconds between plain lines where standard error is not a terminal."""
 
@@ -24,6 +21,15 @@ def progress(what: str, total: int, show: bool = True) -> Iterator[Callable[[int
     if not show or total <= 0:
         yield lambda steps, note: None
     elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),

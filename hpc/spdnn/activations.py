@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 Floats = npt.NDArray[np.floating]
 
@@ -19,9 +18,17 @@ def activate(z: Floats, bias: Floats, activation: str, clip: float) -> None:
     elif activation == "clipped-relu":
         np.clip(z, 0, clip, out=z)
     elif activation == "sigmoid":
-        expit(z, out=z)
+        _sigmoid(z)
     elif activation == "tanh":
         np.tanh(z, out=z)
+
+
+def _sigmoid(z: Floats) -> None:
+    """Replace z by 1 / (1 + exp(-z)) = (1 + tanh(z / 2)) / 2, which cannot overflow."""
+    z *= 0.5
+    np.tanh(z, out=z)
+    z += 1
+    z *= 0.5
 
 
 def multiply_by_derivative(
@@ -46,7 +53,7 @@ def _clipped_relu(x: Floats, clip: float, slope: Floats) -> None:
     slope *= x < clip
 
 
-def _sigmoid(x: Floats, clip: float, slope: Floats) -> None:
+def _sigmoid_slope(x: Floats, clip: float, slope: Floats) -> None:
     np.subtract(1, x, out=slope)
     slope *= x
 
@@ -59,6 +66,6 @@ def _tanh(x: Floats, clip: float, slope: Floats) -> None:
 _DERIVATIVES: dict[str, Callable[[Floats, float, Floats], None]] = {
     "relu": _relu,
     "clipped-relu": _clipped_relu,
-    "sigmoid": _sigmoid,
+    "sigmoid": _sigmoid_slope,
     "tanh": _tanh,
 }

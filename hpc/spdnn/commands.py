@@ -24,7 +24,7 @@ def _infer(commands: Any) -> None:
         "--batch 1024 --out result.tsv",
     )
     _files(parser)
-    parser.add_argument("--batch", type=int, default=1024, help="inputs at a time (default 1024)")
+    parser.add_argument("--batch", type=int, default=256, help="inputs at a time (default 256)")
     parser.add_argument(
         "--out", metavar="FILE.tsv", help="categories, one 1-based image number a line"
     )

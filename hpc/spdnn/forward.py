@@ -1,8 +1,7 @@
 """SpFF: the forward pass of a rank (paper: its parallel sparse feedforward algorithm).
 
 Receives and sends are posted, own columns are multiplied while messages move,
-each message's columns are multiplied as it arrives. The products are added in
-rank order, so the same bits come out however the messages raced.
+each message's columns are multiplied as it arrives (`OrderedSum`).
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ from hpc.comm.exchange import Exchange
 from hpc.comm.tags import Tag
 from hpc.io.shard import LayerShard, Shard
 from hpc.spdnn.activations import activate
-from hpc.spdnn.kernels import Weights, add_rows
+from hpc.spdnn.kernels import Weights
+from hpc.spdnn.ordered_sum import OrderedSum
 from hpc.spdnn.runtime import Buffers, Runtime, plan_buffers
-from hpc.spdnn.wires import boundary_segments, halo_segments, n_send, send_rows, split_rows
+from hpc.spdnn.wires import boundary_segments, halo_segments, n_send, send_rows
 
 Floats = npt.NDArray[np.floating]
 
@@ -86,13 +86,12 @@ class ForwardLayer:
     ) -> None:
         self._kernel, self._clock = runtime.kernel, runtime.clock
         self._layer, self._bias = layer, bias
-        self._core, self._parts = weights[0], weights[1:]
+        self._core = weights[0]
         self._x, self._z = levels[0], levels[1][:, : layer.n_out]
         panels, _, width = self._x.shape
-        self._products = split_rows(
-            buffers.products, [part.n_rows for part in self._parts], panels, width
+        self._sum = OrderedSum(
+            runtime.kernel, weights[1:], self._x, self._z, buffers.early, buffers.scratch
         )
-        self._scratch = buffers.scratch
         self._ring, self._turn = buffers.boundary, turn
         self._boundary = self._ring.buffer(turn, (panels, n_send(layer), width))
         self._send_rows = send_rows(layer)
@@ -106,10 +105,10 @@ class ForwardLayer:
     def run(self) -> None:
         """Run the layer."""
         self._start()
-        self._multiply(self._core, self._z)
+        self._multiply_core()
         for index in self._arrivals():
-            self._multiply(self._parts[index], self._products[index])
-        self._add_and_activate()
+            self._sum.take(index)
+        self._activate()
 
     def _start(self) -> None:
         self.exchange.start_receives()
@@ -120,9 +119,10 @@ class ForwardLayer:
             self.exchange.start_sends()
         self._clock.lap("pack")
 
-    def _multiply(self, weights: Weights, out: Floats) -> None:
+    def _multiply_core(self) -> None:
+        self._sum.restart()
         for panel in range(len(self._x)):
-            self._kernel.multiply(weights, self._x[panel], out[panel])
+            self._kernel.multiply(self._core, self._x[panel], self._z[panel])
             self.exchange.poll()
         self._clock.lap("compute")
 
@@ -130,12 +130,10 @@ class ForwardLayer:
         for index in self.exchange.arrivals():
             self._clock.lap("wait")
             yield index
+            self._clock.lap("compute")
 
-    def _add_and_activate(self) -> None:
+    def _activate(self) -> None:
         layer = self._layer
-        for panel in range(len(self._x)):
-            z = self._z[panel]
-            for part, product in zip(self._parts, self._products, strict=True):
-                add_rows(z, part.rows, product[panel], self._scratch)
+        for z in self._z:
             activate(z, self._bias, layer.activation, layer.clip)
         self._clock.lap("compute")

@@ -51,7 +51,7 @@ def infer(
     shard: Shard,
     x: str | os.PathLike[str],
     *,
-    batch: int = 1024,
+    batch: int = 256,
     scores: ScoreSink | None = None,
     kernel: Kernel | None = None,
     progress: Progress = lambda steps, note: None,

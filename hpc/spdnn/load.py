@@ -18,7 +18,7 @@ from hpc.comm.route import route, route_rows
 from hpc.comm.world import together
 from hpc.io import container, network, sharded
 from hpc.io.errors import InputError
-from hpc.io.halo import CutLayer, Longs, Part, cut_layer, owned_ids
+from hpc.io.halo import CutLayer, Ints, Part, cut_layer, owned_ids
 from hpc.io.network import NetworkFile, NetworkHeader, open_network
 from hpc.io.ownership import owned_range
 from hpc.io.plan import Plan, block_plan, check_parts, check_plan, read_plan
@@ -133,12 +133,12 @@ def _load_layer(comm: MPI.Comm, file: NetworkFile, plan: Plan, k: int) -> LayerS
 
 
 def _agree_on_sends(
-    comm: MPI.Comm, cut: CutLayer, own: Longs
+    comm: MPI.Comm, cut: CutLayer, own: Ints
 ) -> tuple[tuple[int, npt.NDArray[np.int32]], ...]:
     """Tell each source what is needed of it; return what the others need of this rank."""
     counts = np.zeros(comm.size, np.int64)
     counts[[part.source for part in cut.parts]] = [len(ids) for ids in cut.needs]
-    wanted = np.concatenate([np.empty(0, np.int64), *cut.needs])
+    wanted = np.concatenate([np.empty(0, np.int32), *cut.needs])
     asked, asked_counts = route(comm, wanted, counts)
     local = np.searchsorted(own, asked).astype(np.int32)
     pieces = np.split(local, np.cumsum(asked_counts)[:-1])

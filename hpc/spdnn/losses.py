@@ -40,7 +40,7 @@ class ColumnFacts:
     comm : communicator. ids : (n_out,) global ids of the own rows of the last level.
     """
 
-    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int64]) -> None:
+    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int32]) -> None:
         self._comm, self._ids = comm, ids
 
     def maxima(self, x: Floats) -> Floats:
@@ -83,7 +83,7 @@ class ColumnFacts:
 class SquaredError:
     """Mean over batch and outputs of (x − one-hot label)²: torch's mse_loss."""
 
-    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int64], n_outputs: int) -> None:
+    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int32], n_outputs: int) -> None:
         self._facts, self._n_outputs = ColumnFacts(comm, ids), n_outputs
 
     def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
@@ -100,7 +100,7 @@ class SquaredError:
 class CrossEntropy:
     """Mean over the batch of −log softmax(x)[label]: torch's cross_entropy."""
 
-    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int64], n_outputs: int) -> None:
+    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int32], n_outputs: int) -> None:
         self._facts = ColumnFacts(comm, ids)
 
     def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
@@ -114,7 +114,7 @@ class CrossEntropy:
         return float((np.log(sums) + largest - label_value).sum()), right
 
 
-def loss(name: str, comm: MPI.Comm, ids: npt.NDArray[np.int64], n_outputs: int) -> Loss:
+def loss(name: str, comm: MPI.Comm, ids: npt.NDArray[np.int32], n_outputs: int) -> Loss:
     """Return the loss called `name`.
 
     ids : (n_out,) global ids of the own rows of the last level, which has n_outputs rows.

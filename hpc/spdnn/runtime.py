@@ -31,12 +31,12 @@ class Buffers:
     """Buffers that the layers of a pass use one after another.
 
     boundary : rows gathered for sending (forward) or received (backward), in turn.
-    products : flat, room for the products of all parts of any layer.
-    scratch : flat, room for one panel of any part.
+    early : flat, room for the largest part's product, for messages that come out of order.
+    scratch : flat, room for two panels of any part.
     """
 
     boundary: SendRing
-    products: Floats
+    early: Floats
     scratch: Floats
 
 
@@ -45,8 +45,8 @@ def plan_buffers(shard: Shard, panels: int, width: int, dtype: npt.DTypeLike) ->
     batch = panels * width
     return Buffers(
         SendRing(max(map(n_send, shard.layers)) * batch, dtype),
-        np.empty(max(map(_product_rows, shard.layers)) * batch, dtype),
-        np.empty(max(map(_widest, shard.layers)) * width, dtype),
+        np.empty(max(map(_early_rows, shard.layers)) * batch, dtype),
+        np.empty(2 * max(map(_widest, shard.layers)) * width, dtype),
     )
 
 
@@ -55,8 +55,9 @@ def layer_weights(shard: Shard) -> list[list[Weights]]:
     return [[Weights(part) for part in (layer.core, *layer.parts)] for layer in shard.layers]
 
 
-def _product_rows(layer: LayerShard) -> int:
-    return sum(len(part.rows) for part in layer.parts)
+def _early_rows(layer: LayerShard) -> int:
+    """Return the rows of the largest part; with fewer than two none can come early."""
+    return max(len(part.rows) for part in layer.parts) if len(layer.parts) > 1 else 0
 
 
 def _widest(layer: LayerShard) -> int:

@@ -23,7 +23,7 @@ from hpc.io.ownership import block_owners, owned_range
 from hpc.io.shard import LayerShard, Shard
 
 Floats = npt.NDArray[np.floating]
-Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
 
 
 def save_network(
@@ -62,7 +62,7 @@ def _writer(
         writer.close()
 
 
-def global_rows(layer: LayerShard, own: Longs, values: Floats, bias: Floats) -> Rows:
+def global_rows(layer: LayerShard, own: Ints, values: Floats, bias: Floats) -> Rows:
     """Put the parts of a layer together again as rows with ascending global columns. Pure.
 
     own : global ids of the rank's own rows of x^{k-1}; values : (nnz,) in the order of parts.
@@ -77,7 +77,7 @@ def global_rows(layer: LayerShard, own: Longs, values: Floats, bias: Floats) -> 
     return Rows(indptr, columns[order].astype(np.int32), values[order], bias)
 
 
-def _in_file_order(comm: MPI.Comm, rows: Rows, ids: Longs, n_rows: int) -> Iterator[Rows]:
+def _in_file_order(comm: MPI.Comm, rows: Rows, ids: Ints, n_rows: int) -> Iterator[Rows]:
     """Yield on rank 0 the layer's rows, range by range; on the others nothing of use."""
     lengths, (columns, data), (bias, numbers) = route_rows(
         comm,

@@ -44,13 +44,3 @@ def _segments(
         Segment(peer, buffer, int(first), int(last))
         for peer, first, last in zip(peers, bounds, bounds[1:], strict=False)
     ]
-
-
-def split_rows(workspace: Floats, counts: Sequence[int], panels: int, width: int) -> list[Floats]:
-    """Cut a flat workspace into one (panels, m, width) array per count."""
-    arrays, start = [], 0
-    for rows in counts:
-        stop = start + panels * rows * width
-        arrays.append(workspace[start:stop].reshape(panels, rows, width))
-        start = stop
-    return arrays

@@ -1,0 +1,200 @@
+"""Traces: what every rank did when, as Chrome's tracing and Perfetto read them.
+
+One complete event ("ph": "X") per span, times in microseconds, a thread per rank; step and
+block are in "args", what is known of the run in "otherData". Source: the Trace Event Format.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from hpc.io.container import written_aside
+from hpc.io.errors import FormatError
+
+KEPT_SPANS = 10_000
+"""Spans a rank keeps, its last ones: a bound on memory, on what is gathered and on the file."""
+
+
+class Span(NamedTuple):
+    """What a rank did from `start_s` to `end_s`, on a clock that all ranks share."""
+
+    rank: int
+    kind: str
+    step: int
+    block: int
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run. spans : of all ranks. about : of the run (schedule, step time predicted ...)."""
+
+    spans: tuple[Span, ...]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_ranks(self) -> int:
+        """Ranks, as far as the spans know of any."""
+        return 1 + max((span.rank for span in self.spans), default=-1)
+
+
+class SpanLog:
+    """Keeps the last spans of one rank, on the rank's own clock."""
+
+    def __init__(self, rank: int, kept: int = KEPT_SPANS) -> None:
+        self._rank = rank
+        self._spans: deque[Span] = deque(maxlen=kept)
+
+    @contextlib.contextmanager
+    def span(self, kind: str, step: int, block: int) -> Iterator[None]:
+        """Keep when what runs inside began and ended."""
+        began = perf_counter()
+        yield
+        self._spans.append(Span(self._rank, str(kind), step, block, began, perf_counter()))
+
+    def spans(self, offset_s: float = 0.0) -> list[Span]:
+        """Return the spans, `offset_s` added to their times."""
+        return [
+            span._replace(start_s=span.start_s + offset_s, end_s=span.end_s + offset_s)
+            for span in self._spans
+        ]
+
+
+def write_trace(path: str | os.PathLike[str], trace: Trace) -> None:
+    """Write a trace; the earliest span begins at 0."""
+    zero = min((span.start_s for span in trace.spans), default=0.0)
+    ranks = sorted({span.rank for span in trace.spans})
+    events = [*map(_thread_name, ranks), *(_event(span, zero) for span in trace.spans)]
+    lines = ",\n".join(json.dumps(event) for event in events)
+    about = json.dumps(trace.about)
+    with written_aside(path) as partial:
+        partial.write_text(
+            f'{{"displayTimeUnit": "ms",\n"otherData": {about},\n"traceEvents": [\n{lines}\n]}}\n',
+            encoding="utf-8",
+        )
+
+
+def _thread_name(rank: int) -> dict[str, Any]:
+    args = {"name": f"rank {rank}"}
+    return {"ph": "M", "name": "thread_name", "pid": 0, "tid": rank, "args": args}
+
+
+def _event(span: Span, zero: float) -> dict[str, Any]:
+    return {
+        "ph": "X",
+        "name": f"{span.kind} {span.block}",
+        "cat": span.kind,
+        "pid": 0,
+        "tid": span.rank,
+        "ts": round(1e6 * (span.start_s - zero), 3),
+        "dur": round(1e6 * (span.end_s - span.start_s), 3),
+        "args": {"step": span.step, "block": span.block},
+    }
+
+
+def read_trace(path: str | os.PathLike[str]) -> Trace:
+    """Read what `write_trace` wrote.
+
+    Raises
+    ------
+    FormatError : missing, not JSON, not a trace of ours, without spans.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        events = [event for event in data["traceEvents"] if event["ph"] == "X"]
+        spans = tuple(map(_span, events))
+        about = dict(data.get("otherData", {}))
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, KeyError, TypeError) as error:
+        kind = type(error).__name__
+        raise FormatError(f"{path}: not a trace of a run ({kind}: {error})") from error
+    if not spans:
+        raise FormatError(f"{path}: a trace without any span")
+    return Trace(spans, about)
+
+
+def _span(event: Mapping[str, Any]) -> Span:
+    start_s = float(event["ts"]) / 1e6
+    rank, args = int(event["tid"]), event["args"]
+    end_s = start_s + float(event["dur"]) / 1e6
+    return Span(rank, str(event["cat"]), int(args["step"]), int(args["block"]), start_s, end_s)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Steps first..last-1, which every rank that does anything has done in full."""
+
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
+def steady(trace: Trace, most: int | None = None) -> Window:
+    """Return the steps that all ranks have a successor of, without the first and the last fifth.
+
+    most : at most so many, from the middle.
+    """
+    seen: dict[int, set[int]] = {}
+    for span in trace.spans:
+        seen.setdefault(span.rank, set()).add(span.step)
+    first, last = max(map(min, seen.values())), min(map(max, seen.values()))
+    edge = (last - first) // 5
+    first, last = first + edge, last - edge
+    if most is not None and last - first > most:
+        first += (last - first - most) // 2
+        last = first + most
+    return Window(first, last)
+
+
+def step_s(trace: Trace, window: Window) -> float:
+    """Return the seconds a step takes: the mean over a window, on the slowest rank; 0 if empty."""
+    return max((took for took, _ in _used(trace, window, ())), default=0.0) / max(len(window), 1)
+
+
+def idle_shares(trace: Trace, window: Window, waiting: Collection[str]) -> tuple[float, ...]:
+    """Return for every rank the share of a window that it spends on kinds of `waiting`.
+
+    A rank without any span is idle throughout.
+    """
+    return tuple(
+        idle_s / took if took else 1.0 for took, idle_s in _used(trace, window, waiting)
+    )
+
+
+def _used(trace: Trace, window: Window, waiting: Collection[str]) -> list[tuple[float, float]]:
+    """Return per rank how long the window took and how much of it was waiting, in seconds.
+
+    From the rank's begin of the first step to its begin of the one after the last: each rank
+    is at another step at any time.
+    """
+    found = []
+    for rank in range(trace.n_ranks):
+        mine = [span for span in trace.spans if span.rank == rank]
+        starts = _starts(mine)
+        if window.first not in starts or window.last not in starts:
+            found.append((0.0, 0.0))
+            continue
+        inside = [span for span in mine if window.first <= span.step < window.last]
+        idle_s = sum(span.end_s - span.start_s for span in inside if span.kind in waiting)
+        found.append((starts[window.last] - starts[window.first], idle_s))
+    return found
+
+
+def _starts(spans: Iterable[Span]) -> dict[int, float]:
+    """Return when each step begins."""
+    starts: dict[int, float] = {}
+    for span in spans:
+        starts[span.step] = min(starts.get(span.step, span.start_s), span.start_s)
+    return starts
