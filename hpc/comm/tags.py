@@ -10,3 +10,4 @@ class Tag(IntEnum):
     BACKWARD = 2
     RELAY = 3
     OUTPUT = 4
+    CLOCK = 5

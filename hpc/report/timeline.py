@@ -1,4 +1,4 @@
-"""The picture of a run: ranks as rows, blocks as colours, kinds as shades.
+"""The picture of a run: ranks as rows, blocks as colours, kinds of work as shades.
 
 Paper: Pipe-BD, Fig. 5. Needs matplotlib, which is imported when a picture is drawn.
 """
@@ -6,64 +6,153 @@ Paper: Pipe-BD, Fig. 5. Needs matplotlib, which is imported when a picture is dr
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 from hpc.io.container import written_aside
 from hpc.io.errors import InputError
-from hpc.report.trace import Span, Trace, Window, idle_shares, step_s
+from hpc.report.trace import Span, Trace, Window, idle_shares, start_of, step_s
 
-Colour = tuple[float, float, float]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 PALETTE = (
-    "#4477aa", "#ee6677", "#228833", "#ccaa33", "#66ccee", "#aa3377", "#ee8866",
-    "#44aa99", "#882255", "#999933", "#6699cc", "#117733", "#dd7788", "#997700",
+    "#4477aa", "#ee6677", "#228833", "#ccaa33", "#66bbdd", "#aa3377", "#ee8844",
+    "#44aa99", "#882255", "#999933", "#6655aa", "#bb5566", "#77aa55",
 )  # fmt: skip
-"""Colours of blocks, told apart by most eyes (Paul Tol); they repeat after the last."""
-SHADES = {"teacher": 0.55, "student": 0.0, "reduce": -0.35, "update": -0.6}
-"""Kinds by how far a block's colour goes towards white (> 0) or black (< 0)."""
-GREYS = {"load": "#555555", "validate": "#8899aa"}
-IDLE = "#f1f1f1"
-WAITING_HATCH = "////"
-ROW, BAR = 1.0, 0.72
-"""Height of a row and of its bars."""
+"""Colours of the blocks, after Paul Tol's for readers of all kinds of sight; they repeat."""
+SHADES = {"teacher": 0.5, "student": 0.0, "reduce": -0.4, "update": -0.75}
+"""Kinds by how far the block's colour goes towards white (above 0) or black (below)."""
+OWN = {"load": "#b8a07a", "validate": "#99aabb"}
+"""Colours of kinds that are of no block."""
 LETTERS = {"teacher": "T", "student": "S"}
-LABEL_SHARE = 0.016
-"""Bars wider than this share of the picture carry their block's number."""
+BAR = 0.7
+"""Height of a bar; rows are 1 apart."""
+INCHES = 12.0
+LETTER_INCHES = 0.085
+"""Width of the picture, and of a letter on a bar."""
 
 
 def draw_timeline(
     trace: Trace, window: Window, path: str | os.PathLike[str], waiting: Collection[str]
 ) -> None:
-    """Draw the steps of a window as a picture.
+    """Draw the steps of a window.
 
     Parameters
     ----------
-    path : a .png; other endings that matplotlib knows work as well.
+    path : a .png; .svg and .pdf work as well.
     waiting : kinds in which a rank has nothing to do.
 
     Raises
     ------
-    InputError : matplotlib is not installed; an ending that it does not know.
+    InputError : matplotlib is not installed; another kind of picture.
     """
-    figure_type, pyplot_error = _matplotlib()
-    if figure_type is None:
-        raise InputError(f"the picture needs matplotlib: pip install 'relaycut[plot]' ({pyplot_error})")
-    kind = os.path.splitext(path)[1].removeprefix(".").lower() or "png"
-    n_ranks = trace.n_ranks
-    figure = figure_type(figsize=(12, 1.9 + 0.62 * n_ranks), dpi=150, layout="constrained")
-    if kind not in figure.canvas.get_supported_filetypes():
-        raise InputError(f"{path}: unknown kind of picture '.{kind}'; expected .png, .svg or .pdf")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("a picture needs matplotlib: pip install 'relaycut[plot]'") from error
+    kind = os.path.splitext(path)[1].removeprefix(".").lower()
+    if kind not in ("png", "svg", "pdf"):
+        raise InputError(f"{path}: a picture ends in .png, .svg or .pdf")
+    figure = Figure(figsize=(INCHES, 1.7 + 0.6 * trace.n_ranks), dpi=150, layout="constrained")
     axes = figure.add_subplot()
-    _draw_spans(axes, trace, window, waiting)
+    begin = min(start_of(trace, window.first).values(), default=0.0)
+    took = len(window) * step_s(trace, window)
+    _draw_rows(axes, trace, begin, took, waiting)
+    _draw_steps(axes, trace, window, begin)
     _label(axes, trace, window, waiting)
-    _legend(figure, trace)
+    _legend(figure, trace, waiting)
     with written_aside(path) as partial:
         figure.savefig(partial, format=kind)
 
 
-def _matplotlib() -> tuple[Any, ImportError | None]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        return None, error
-    return Figure, None
+def _draw_rows(
+    axes: Axes, trace: Trace, begin: float, took: float, waiting: Collection[str]
+) -> None:
+    axes.set_xlim(0, 1e3 * took)
+    axes.set_ylim(trace.n_ranks - 0.4, -0.75)
+    for rank in range(trace.n_ranks):
+        axes.barh(rank, 1e3 * took, height=BAR, color="#f3f3f3", zorder=0)
+    for span in trace.spans:
+        start = max(span.start_s - begin, 0.0)
+        end = min(span.end_s - begin, took)
+        if start < end:
+            _draw_span(axes, span, (1e3 * start, 1e3 * (end - start)), 1e3 * took, waiting)
+
+
+def _draw_span(
+    axes: Axes, span: Span, bar: tuple[float, float], width: float, waiting: Collection[str]
+) -> None:
+    """Draw a span. bar : begin and length in ms. width : of the picture in ms."""
+    begin, length = bar
+    style = _style(span, waiting)
+    axes.barh(span.rank, length, left=begin, height=BAR, linewidth=0.3, **style)
+    text = f"{LETTERS.get(span.kind, '')}{span.block}"
+    if span.kind in LETTERS and length / width * INCHES > LETTER_INCHES * (len(text) + 0.5):
+        ink = "#222222" if span.kind == "teacher" else "white"
+        axes.text(
+            begin + length / 2, span.rank, text, ha="center", va="center", color=ink, fontsize=8
+        )
+
+
+def _style(span: Span, waiting: Collection[str]) -> dict[str, Any]:
+    if span.kind in waiting:
+        return {"color": "none", "hatch": "////", "edgecolor": "#cccccc"}
+    return {"color": _colour(span.kind, span.block), "edgecolor": "white"}
+
+
+def _colour(kind: str, block: int) -> Any:
+    from matplotlib.colors import to_rgb
+
+    if kind in OWN:
+        return OWN[kind]
+    shade = SHADES.get(kind, 0.0)
+    aim = 1.0 if shade > 0 else 0.0
+    base = to_rgb(PALETTE[block % len(PALETTE)])
+    return tuple(part + abs(shade) * (aim - part) for part in base)
+
+
+def _draw_steps(axes: Axes, trace: Trace, window: Window, begin: float) -> None:
+    """Mark on every rank where a step begins."""
+    right = axes.get_xlim()[1]
+    for step in range(window.first - trace.n_ranks, window.last + 1):
+        for rank, start_s in start_of(trace, step).items():
+            at = 1e3 * (start_s - begin)
+            if 0 <= at < 0.99 * right:
+                axes.plot([at, at], [rank - 0.5, rank + BAR / 2], color="black", linewidth=0.9)
+                axes.text(at, rank - 0.37, f" {step}", fontsize=7, va="bottom", color="#333333")
+
+
+def _label(axes: Axes, trace: Trace, window: Window, waiting: Collection[str]) -> None:
+    idle = idle_shares(trace, window, waiting)
+    axes.set_yticks(
+        range(trace.n_ranks),
+        [f"rank {rank}\n{100 * share:.0f} % idle" for rank, share in enumerate(idle)],
+    )
+    axes.set_xlabel("time [ms]; the small numbers are steps")
+    schedule = trace.about.get("schedule")
+    each = f"{1e3 * step_s(trace, window):.1f} ms a step"
+    axes.set_title(f"{schedule}: {each}" if schedule else each, fontsize=11)
+    axes.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+
+
+def _legend(figure: Figure, trace: Trace, waiting: Collection[str]) -> None:
+    from matplotlib.patches import Patch
+
+    kinds = {span.kind for span in trace.spans}
+    blocks = sorted({span.block for span in trace.spans if span.kind in SHADES})
+    handles = [Patch(color=_colour("student", block), label=f"block {block}") for block in blocks]
+    handles += [Patch(color=_shade_sample(kind), label=kind) for kind in SHADES if kind in kinds]
+    handles += [Patch(color=OWN[kind], label=kind) for kind in OWN if kind in kinds]
+    if kinds & set(waiting):
+        label = "waiting"
+        handles.append(Patch(facecolor="none", hatch="////", edgecolor="#bbbbbb", label=label))
+    figure.legend(handles=handles, loc="outside lower center", ncols=9, fontsize=8, frameon=False)
+
+
+def _shade_sample(kind: str) -> Any:
+    """Return the shade of a kind, in grey."""
+    return str(0.5 + 0.5 * SHADES[kind])

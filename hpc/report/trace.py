@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -42,8 +42,9 @@ class Trace:
 
     @property
     def n_ranks(self) -> int:
-        """Ranks, as far as the spans know of any."""
-        return 1 + max((span.rank for span in self.spans), default=-1)
+        """Ranks of the run: as `about` says, else as far as there are spans."""
+        named = self.about.get("ranks")
+        return named if isinstance(named, int) else 1 + max(span.rank for span in self.spans)
 
 
 class SpanLog:
@@ -132,17 +133,18 @@ def _span(event: Mapping[str, Any]) -> Span:
 
 @dataclass(frozen=True)
 class Window:
-    """Steps first..last-1, which every rank that does anything has done in full."""
+    """Steps first..last-1."""
 
     first: int
     last: int
 
     def __len__(self) -> int:
+        """Return how many steps."""
         return self.last - self.first
 
 
 def steady(trace: Trace, most: int | None = None) -> Window:
-    """Return the steps that all ranks have a successor of, without the first and the last fifth.
+    """Return steps that all ranks do, and the one after them, without the first and last fifth.
 
     most : at most so many, from the middle.
     """
@@ -150,51 +152,46 @@ def steady(trace: Trace, most: int | None = None) -> Window:
     for span in trace.spans:
         seen.setdefault(span.rank, set()).add(span.step)
     first, last = max(map(min, seen.values())), min(map(max, seen.values()))
-    edge = (last - first) // 5
-    first, last = first + edge, last - edge
+    edge = max(last - first, 0) // 5
+    first, last = first + edge, max(last - edge, first)
     if most is not None and last - first > most:
         first += (last - first - most) // 2
         last = first + most
     return Window(first, last)
 
 
+def start_of(trace: Trace, step: int) -> dict[int, float]:
+    """Return for each rank that does `step` when it begins."""
+    starts: dict[int, float] = {}
+    for span in trace.spans:
+        if span.step == step:
+            starts[span.rank] = min(starts.get(span.rank, span.start_s), span.start_s)
+    return starts
+
+
 def step_s(trace: Trace, window: Window) -> float:
-    """Return the seconds a step takes: the mean over a window, on the slowest rank; 0 if empty."""
-    return max((took for took, _ in _used(trace, window, ())), default=0.0) / max(len(window), 1)
+    """Return the seconds a step takes, the mean over a window, on the slowest rank; 0 if empty."""
+    return max(_took(trace, window).values(), default=0.0) / max(len(window), 1)
 
 
 def idle_shares(trace: Trace, window: Window, waiting: Collection[str]) -> tuple[float, ...]:
     """Return for every rank the share of a window that it spends on kinds of `waiting`.
 
-    A rank without any span is idle throughout.
+    A rank that did nothing is idle throughout.
     """
-    return tuple(
-        idle_s / took if took else 1.0 for took, idle_s in _used(trace, window, waiting)
-    )
+    took = _took(trace, window)
+    waited = dict.fromkeys(took, 0.0)
+    for span in trace.spans:
+        if window.first <= span.step < window.last and span.kind in waiting and span.rank in took:
+            waited[span.rank] += span.end_s - span.start_s
+    ranks = range(trace.n_ranks)
+    return tuple(waited[rank] / took[rank] if took.get(rank) else 1.0 for rank in ranks)
 
 
-def _used(trace: Trace, window: Window, waiting: Collection[str]) -> list[tuple[float, float]]:
-    """Return per rank how long the window took and how much of it was waiting, in seconds.
+def _took(trace: Trace, window: Window) -> dict[int, float]:
+    """Return per rank the seconds of a window: from its own begin to the step after.
 
-    From the rank's begin of the first step to its begin of the one after the last: each rank
-    is at another step at any time.
+    At any time each rank is at another step.
     """
-    found = []
-    for rank in range(trace.n_ranks):
-        mine = [span for span in trace.spans if span.rank == rank]
-        starts = _starts(mine)
-        if window.first not in starts or window.last not in starts:
-            found.append((0.0, 0.0))
-            continue
-        inside = [span for span in mine if window.first <= span.step < window.last]
-        idle_s = sum(span.end_s - span.start_s for span in inside if span.kind in waiting)
-        found.append((starts[window.last] - starts[window.first], idle_s))
-    return found
-
-
-def _starts(spans: Iterable[Span]) -> dict[int, float]:
-    """Return when each step begins."""
-    starts: dict[int, float] = {}
-    for span in spans:
-        starts[span.step] = min(starts.get(span.step, span.start_s), span.start_s)
-    return starts
+    begin, end = start_of(trace, window.first), start_of(trace, window.last)
+    return {rank: end[rank] - begin[rank] for rank in begin if rank in end}

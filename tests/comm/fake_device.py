@@ -81,7 +81,7 @@ class FakeComm:
     def __init__(self):
         self.sends, self.receives = [], []
 
-    def Isend(self, buffer, peer, tag):
+    def Issend(self, buffer, peer, tag):
         return self._start(self.sends, buffer)
 
     def Irecv(self, buffer, peer, tag):

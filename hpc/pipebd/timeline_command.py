@@ -1,0 +1,86 @@
+"""`python -m hpc pipebd timeline`: a trace as a picture, step time and idle share of every rank."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from hpc.io.container import check_writable
+from hpc.io.errors import InputError, run_tool
+from hpc.pipebd.recorder import WAITING
+from hpc.report.figures import table, write_json
+from hpc.report.predicted import predicted_table
+from hpc.report.timeline import draw_timeline
+from hpc.report.trace import Trace, Window, idle_shares, read_trace, steady, step_s
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command `timeline` to the subcommands of `pipebd`."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "timeline",
+        help="draw a trace (needs no MPI)",
+        description="Draw what every rank did in a few steps of a run, as in the paper's Fig. 5, "
+        "and print step time and idle share of every rank.",
+        epilog="example: python -m hpc pipebd timeline out.json --png out.png",
+    )
+    parser.add_argument("trace", help="from `pipebd train --trace`")
+    parser.add_argument("--png", metavar="FILE", help="the picture; .svg and .pdf work as well")
+    parser.add_argument("--steps", type=int, default=4, help="how many to draw (default 4)")
+    parser.add_argument(
+        "--first", type=int, metavar="STEP", help="draw from this one (default: in the middle)"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write step_s and idle there")
+    parser.set_defaults(run_alone=lambda args: run_tool("hpc", lambda _: run(args)))
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run `timeline` with the arguments that `add_parser`'s parser returned.
+
+    Raises
+    ------
+    InputError : a trace that cannot be read; steps that it does not have; no matplotlib.
+    """
+    for path in filter(None, (args.png, args.json)):
+        check_writable(path)
+    trace = read_trace(args.trace)
+    drawn = _drawn(trace, args)
+    whole = steady(trace)
+    print(_report(trace, whole))
+    if args.png:
+        draw_timeline(trace, drawn, args.png, WAITING)
+        print(f"steps {drawn.first} to {drawn.last - 1} drawn in {args.png}")
+    if args.json:
+        idle = idle_shares(trace, whole, WAITING)
+        write_json(args.json, {"step_s": step_s(trace, whole), "idle": idle, **trace.about})
+
+
+def _drawn(trace: Trace, args: argparse.Namespace) -> Window:
+    if args.steps < 1:
+        raise InputError(f"--steps {args.steps}; expected at least 1")
+    window = steady(trace, args.steps)
+    if args.first is not None:
+        window = Window(args.first, args.first + args.steps)
+    if not len(window) or step_s(trace, window) <= 0:
+        steps = sorted({span.step for span in trace.spans})
+        raise InputError(
+            f"{args.trace}: no step {window.first} followed by step {window.last} on any rank; "
+            f"the trace has steps {steps[0]}..{steps[-1]}"
+        )
+    return window
+
+
+def _report(trace: Trace, window: Window) -> str:
+    """Return step time and idle shares over the steady steps, with the prediction if known."""
+    measured = step_s(trace, window), idle_shares(trace, window, WAITING)
+    about = trace.about
+    lines = [f"schedule  {about['schedule']}"] if "schedule" in about else []
+    lines.append(f"measured over steps {window.first} to {window.last - 1}")
+    if "predicted_step_s" in about and len(about.get("predicted_idle", ())) == trace.n_ranks:
+        predicted = about["predicted_step_s"], about["predicted_idle"]
+        lines.append(predicted_table((predicted[0], measured[0]), (predicted[1], measured[1])))
+    else:
+        rows = [("step", f"{1e3 * measured[0]:.2f} ms")]
+        rows += [(f"idle, rank {r}", f"{100 * s:.1f} %") for r, s in enumerate(measured[1])]
+        lines.append(table(("", "measured"), rows))
+    return "\n".join(lines)
