@@ -5,6 +5,7 @@ Paper: Pipe-BD, Algorithm 1, lines 10-15.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -65,4 +66,11 @@ class BlockWork(Protocol):
 
     def update(self) -> None:
         """Change the weights, or the architecture, by the gradient of the whole batch."""
+        ...
+
+    def kept(self) -> Iterable[torch.Tensor]:
+        """Return what stays in memory from round to round: weights, gradients, optimizer's state.
+
+        For the profile, which counts bytes.
+        """
         ...
