@@ -20,7 +20,7 @@ $(VENV)/ready: setup.py constraints.txt
 	touch $@
 
 demo: venv
-	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo.sh
+	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo/run.sh
 
 test: lint test-serial test-mpi
 

@@ -1,0 +1,53 @@
+"""What every benchmark shares: run our commands, describe the machine, keep results."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+MPIRUN = Path(sys.executable).with_name("mpirun")
+
+
+def run(*command: object, ranks: int = 0) -> str:
+    """Run ``python COMMAND``, under mpirun where ranks > 0; return what it prints."""
+    line = [sys.executable, *map(str, command)]
+    if ranks:
+        line = [str(MPIRUN), "-n", str(ranks), *line]
+    ran = subprocess.run(
+        line, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True
+    )
+    if ran.returncode:
+        raise SystemExit(f"{' '.join(line)}\n{ran.stdout}{ran.stderr}")
+    return ran.stdout
+
+
+def figures(path: Path, *command: object, ranks: int = 0) -> dict[str, Any]:
+    """Run a command with ``--json PATH`` and return its figures."""
+    run(*command, "--json", path, ranks=ranks)
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def machine() -> str:
+    """Return one line on the machine."""
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    cpu = names[0] if names else platform.processor()
+    return f"{len(os.sched_getaffinity(0))} cores of {cpu}, Python {platform.python_version()}"
+
+
+def keep(name: str, results: dict[str, Any]) -> None:
+    """Write results to benchmarks/results/NAME.json with the machine they come from."""
+    folder = ROOT / "benchmarks" / "results"
+    folder.mkdir(exist_ok=True)
+    text = json.dumps({"machine": machine(), **results}, indent=2) + "\n"
+    (folder / f"{name}.json").write_text(text)
