@@ -32,7 +32,7 @@ class Link:
 
     Parameters
     ----------
-    start : Isend or Irecv, bound to peer and tag. wait : `Transport.wait`, which moves all links.
+    start : Issend (which ends when the receive is posted: back-pressure) or Irecv, bound to peer and tag. wait : `Transport.wait`, which moves all links.
     """
 
     def __init__(
@@ -98,6 +98,11 @@ class Receiver(Link):
         if len(self._queue) == self._depth:
             raise RuntimeError(f"{self._depth} receives posted already; take one first")
         self._add(buffer, *self._stage.landing(buffer))
+
+    def poll(self) -> None:
+        """Start what has become ready and give MPI a moment to receive."""
+        super().poll()
+        self.arrived()
 
     def arrived(self) -> bool:
         """Return whether the oldest message posted is there."""
