@@ -44,7 +44,7 @@ class Transport:
 
     def sender(self, comm: MPI.Comm, peer: int, tag: int, depth: int = 2) -> Sender:
         """Return a link to `peer` on which `depth` messages may be under way."""
-        link = Sender(lambda b: comm.Isend(b, peer, tag), self._stage(depth), depth, self.wait)
+        link = Sender(lambda b: comm.Issend(b, peer, tag), self._stage(depth), depth, self.wait)
         self._links.append(link)
         return link
 

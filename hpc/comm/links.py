@@ -32,7 +32,8 @@ class Link:
 
     Parameters
     ----------
-    start : Issend (which ends when the receive is posted: back-pressure) or Irecv, bound to peer and tag. wait : `Transport.wait`, which moves all links.
+    start : Issend, which ends only when the receive is posted, or Irecv, bound to peer and tag.
+    wait : `Transport.wait`, which moves all links.
     """
 
     def __init__(
