@@ -11,3 +11,4 @@ class Tag(IntEnum):
     RELAY = 3
     OUTPUT = 4
     CLOCK = 5
+    VALIDATE = 6

@@ -24,23 +24,23 @@ def compress(teachers, students, batches, lr, momentum):
 
 
 def search(teachers, supernets, rounds, seed, sgd):
-    """Train supernets: rounds are (Draw.PATH or Draw.ARCHITECTURE_PATH, step, whole batch)."""
+    """Train supernets: rounds are (Draw.PATH or .ARCHITECTURE_PATH, (epoch, step), rate, batch)."""
     weights = [[p for n, p in s.named_parameters() if n != "alpha"] for s in supernets]
     sgds = [torch.optim.SGD(own, **sgd) for own in weights]
     adams = [torch.optim.Adam([s.alpha], lr=1e-3, betas=(0.0, 0.999)) for s in supernets]
-    for kind, step, x in rounds:
+    for kind, key, lr, x in rounds:
         for block, (teacher, supernet) in enumerate(zip(teachers, supernets, strict=True)):
             with torch.no_grad():
                 target = teacher.eval()(x)
                 p = supernet.alpha.masked_fill(~supernet.allowed, -torch.inf).softmax(1)
-            draws = numpy_generator(kind, seed, 0, step, block).random(len(p))
+            draws = numpy_generator(kind, seed, *key, block).random(len(p))
             chosen = [int((row.cumsum(0) <= u).sum()) for row, u in zip(p, draws, strict=True)]
             gates = functional.one_hot(torch.tensor(chosen), 7).to(x.dtype).requires_grad_()
             output = _run(supernet.train(), x, gates, chosen if kind == Draw.PATH else range(7))
-            if block < len(teachers) - 1:
-                loss = functional.mse_loss(output, target)
-            else:
+            loss = functional.mse_loss(output, target)
+            if block == len(teachers) - 1:
                 loss = -(target.softmax(1) * output.log_softmax(1)).sum(1).mean()
+            sgds[block].param_groups[0]["lr"] = lr
             sgds[block].zero_grad(set_to_none=True)
             loss.backward()
             if kind == Draw.ARCHITECTURE_PATH:

@@ -52,7 +52,8 @@ def run_search(pairs, data, reducer, rows):
 def test_search_equals_the_reference_loop(dtype, bounds):
     pairs, data = small_pairs(dtype), rounds(dtype)
     students = [copy.deepcopy(pair.student) for pair in pairs]
-    search([pair.teacher for pair in pairs], students, data, SEED, SGD)
+    keyed = [(kind, (0, number), SGD["lr"], x) for kind, number, x in data]
+    search([pair.teacher for pair in pairs], students, keyed, SEED, SGD)
     expected = [student.state_dict() for student in students]
     for state in expected:
         assert state["alpha"].abs().max() > 1e-4, "every block's alpha has moved"

@@ -1,0 +1,149 @@
+"""Runs a program under a schedule or a baseline, epoch by epoch, and times it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from mpi4py import MPI
+
+from hpc.comm.buffers import Transport
+from hpc.pipebd.baselines import Tasks
+from hpc.pipebd.mpi_reducer import reducer_of
+from hpc.pipebd.names import Choice
+from hpc.pipebd.pipeline import Advance, Pipeline
+from hpc.pipebd.program import Program
+from hpc.pipebd.recorder import Tally
+from hpc.pipebd.reducer import Reducer
+from hpc.pipebd.rounds import Epoch, training_steps
+from hpc.pipebd.work import BlockWork
+
+Losses = npt.NDArray[np.float64]
+
+
+@dataclass
+class Job:
+    """What to run and how.
+
+    comm : of the run. packing : for LS the blocks of each rank. queue : see `Pipeline`.
+    advance : told of every round of this rank.
+    """
+
+    comm: MPI.Comm
+    choice: Choice
+    program: Program
+    transport: Transport
+    epochs: Sequence[Epoch]
+    packing: Sequence[Sequence[int]] = ()
+    queue: int = 2
+    tally: Tally = field(default_factory=Tally)
+    advance: Advance = lambda steps, note: None
+
+
+class Hooks(Protocol):
+    """What happens between epochs; `losses` are the rank's parts, (B,) float64."""
+
+    def epoch_end(self, epoch: int, works: Sequence[BlockWork], losses: Losses) -> None:
+        """All blocks have been trained for an epoch. Collective over the run."""
+        ...
+
+    def task_epoch_end(
+        self, epoch: int, works: Sequence[BlockWork], reducer: Reducer, losses: Losses
+    ) -> None:
+        """The last of `works` has been trained for an epoch (baselines). Collective over its group.
+
+        works : the blocks up to that one.
+        """
+        ...
+
+
+class NoHooks:
+    """Does nothing between epochs."""
+
+    def epoch_end(self, epoch: int, works: Sequence[BlockWork], losses: Losses) -> None:
+        """Do nothing."""
+
+    def task_epoch_end(
+        self, epoch: int, works: Sequence[BlockWork], reducer: Reducer, losses: Losses
+    ) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """What a run took, the same on all ranks.
+
+    seconds : of the slowest rank, between the first and the last step, validation left out.
+    steps : training steps, each one batch seen by every block.
+    idle : per rank the share of the time in which it had nothing to do.
+    """
+
+    seconds: float
+    steps: int
+    idle: tuple[float, ...]
+
+    @property
+    def step_s(self) -> float:
+        """Seconds per training step."""
+        return self.seconds / self.steps
+
+
+def execute(job: Job, hooks: Hooks) -> Times:
+    """Run all epochs. Collective.
+
+    Raises
+    ------
+    InputError : on one rank alone, for a loss that is not finite.
+    """
+    run = _relay if job.choice.schedule is not None else _tasks
+    seconds = run(job, hooks)
+    everybody = job.comm.allgather((seconds, job.tally.waiting_s()))
+    slowest = max(spent for spent, _ in everybody)
+    idle = tuple(1 - (spent - waited) / slowest for spent, waited in everybody)
+    return Times(slowest, training_steps(job.epochs), idle)
+
+
+def _relay(job: Job, hooks: Hooks) -> float:
+    """Run a schedule; return this rank's seconds in steps."""
+    assert job.choice.schedule is not None
+    pipeline = Pipeline(
+        job.comm,
+        job.choice.schedule,
+        job.program,
+        job.transport,
+        job.tally,
+        barrier=job.choice.barrier,
+        queue=job.queue,
+    )
+    seconds = 0.0
+    for number, rounds in enumerate(job.epochs):
+        job.transport.wait(job.comm.Ibarrier().Test)
+        began = perf_counter()
+        losses = pipeline.run(rounds, job.advance)
+        seconds += perf_counter() - began
+        hooks.epoch_end(number, pipeline.works, losses)
+    pipeline.free()
+    return seconds
+
+
+def _tasks(job: Job, hooks: Hooks) -> float:
+    """Run a baseline; return this rank's seconds in steps."""
+    shared = job.choice.name == "dp"
+    blocks = range(job.program.n_blocks) if shared else job.packing[job.comm.rank]
+    group = job.comm.Dup() if shared else MPI.COMM_SELF.Dup()
+    reducer = reducer_of(group, job.transport)
+    tasks = Tasks(job.program, blocks, reducer, job.tally, job.comm.rank)
+    seconds = 0.0
+    job.transport.wait(job.comm.Ibarrier().Test)
+    for block in blocks:
+        for number, rounds in enumerate(job.epochs):
+            began = perf_counter()
+            losses = tasks.run(block, rounds, job.advance)
+            seconds += perf_counter() - began
+            hooks.task_epoch_end(number, tasks.works[: block + 1], reducer, losses)
+    group.Free()
+    return seconds

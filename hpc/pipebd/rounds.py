@@ -1,0 +1,49 @@
+"""Which rounds a run has: the same list on every rank, so that no step count is guessed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hpc.pipebd.work import Round
+
+Epoch = tuple[Round, ...]
+Due = Callable[[int, int, int], bool]
+"""(epoch, step, epochs) -> whether an architecture round follows that step."""
+
+
+def run_rounds(
+    epochs: int, steps_per_epoch: int, due: Due | None = None, max_steps: int | None = None
+) -> list[Epoch]:
+    """Return the rounds of every epoch.
+
+    Parameters
+    ----------
+    due : for a search, see `ArchitectureSettings.due`.
+    max_steps : ends the run after so many training steps.
+    """
+    total = epochs * steps_per_epoch
+    last = total if max_steps is None else min(total, max_steps)
+    found: list[Epoch] = []
+    number = 0
+    for epoch in range(-(-last // steps_per_epoch)):
+        rounds = []
+        for step in range(min(steps_per_epoch, last - epoch * steps_per_epoch)):
+            progress = (epoch * steps_per_epoch + step) / last
+            rounds.append(Round(number, epoch, step, progress))
+            number += 1
+            if due is not None and due(epoch, step, epochs):
+                rounds.append(Round(number, epoch, step, progress, True))
+                number += 1
+        found.append(tuple(rounds))
+    return found
+
+
+def training_steps(epochs: Sequence[Epoch]) -> int:
+    """Return how many rounds train weights."""
+    return sum(not turn.architecture for epoch in epochs for turn in epoch)
+
+
+def architecture_rounds_before(epochs: Sequence[Epoch]) -> dict[int, int]:
+    """Return for each architecture round, by number, how many there were before it."""
+    numbers = [turn.number for epoch in epochs for turn in epoch if turn.architecture]
+    return {number: place for place, number in enumerate(numbers)}

@@ -1,0 +1,169 @@
+"""The images that a rank loads for training and validation, and only those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import torch
+
+from hpc.io.errors import InputError
+from hpc.io.images import ImagesFile
+from hpc.pipebd.data import Batch, ImageBatches, Indices, hold_out
+from hpc.pipebd.prefetch import prefetched
+from hpc.pipebd.rounds import Epoch, architecture_rounds_before
+from hpc.pipebd.work import Round
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class Images:
+    """What images there are for what. Equal on all ranks; reads none of them.
+
+    batch : images of a training batch. seed : of all draws.
+    training : indices of the training images that train weights.
+    architecture : those that train an architecture (search), or None.
+    validation : split and indices of the images to validate on, or None.
+    """
+
+    file: ImagesFile
+    batch: int
+    seed: int
+    dtype: torch.dtype
+    training: Indices | None = None
+    architecture: Indices | None = None
+    validation: tuple[str, Indices | None] | None = None
+
+    @property
+    def n_training(self) -> int:
+        """How many images train weights."""
+        return self.file.sizes["train"] if self.training is None else len(self.training)
+
+    @property
+    def n_validation(self) -> int:
+        """How many images there are to validate on."""
+        if self.validation is None:
+            return 0
+        split, indices = self.validation
+        return self.file.sizes[split] if indices is None else len(indices)
+
+    @property
+    def steps(self) -> int:
+        """Training steps of an epoch: whole batches."""
+        return self.n_training // self.batch
+
+    def training_batches(self, rows: range | None = None) -> ImageBatches:
+        """Return the training batches, rows `rows` of each."""
+        return self._batches("train", self.training, rows, training=True)
+
+    def architecture_batches(self, rows: range | None = None) -> ImageBatches:
+        """Return the batches of architecture rounds, rows `rows` of each."""
+        return self._batches("train", self.architecture, rows, training=True)
+
+    def validation_batches(self, rows: range | None = None) -> ImageBatches:
+        """Return the batches to validate on, rows `rows` of each; the last may be short."""
+        if self.validation is None:
+            raise InputError(f"{self.file.path}: has no images to validate on")
+        return self._batches(*self.validation, rows, training=False)
+
+    def _batches(
+        self, split: str, indices: Indices | None, rows: range | None, *, training: bool
+    ) -> ImageBatches:
+        return ImageBatches(
+            self.file,
+            split,
+            self.batch,
+            self.seed,
+            training=training,
+            rows=rows,
+            indices=indices,
+            dtype=self.dtype,
+        )
+
+
+def split_images(
+    file: ImagesFile,
+    batch: int,
+    seed: int,
+    dtype: torch.dtype,
+    *,
+    validation: float = 0.0,
+    architecture: float = 0.0,
+) -> Images:
+    """Deal the training images out.
+
+    Parameters
+    ----------
+    validation : share held out to validate on; 0 takes the test images, if there are any.
+    architecture : share that trains the architecture of a search; 0 for none.
+
+    Raises
+    ------
+    InputError : shares that leave nothing; fewer images than a batch.
+    """
+    images = Images(file, batch, seed, dtype)
+    kept: Indices | None = None
+    if validation:
+        kept, held = hold_out(file.sizes["train"], validation, seed)
+        images = replace(images, validation=("train", held))
+    elif "test" in file.sizes:
+        images = replace(images, validation=("test", None))
+    if architecture:
+        n_images = file.sizes["train"] if kept is None else len(kept)
+        rest, held = hold_out(n_images, architecture, seed + 1)
+        kept, held = (rest, held) if kept is None else (kept[rest], kept[held])
+        images = replace(images, architecture=held)
+    images = replace(images, training=kept)
+    _check_batch(file, images.n_training, batch)
+    if images.architecture is not None:
+        _check_batch(file, len(images.architecture), batch)
+    return images
+
+
+def _check_batch(file: ImagesFile, n_images: int, batch: int) -> None:
+    if n_images < batch:
+        raise InputError(f"{file.path}: {n_images} training images, a batch takes {batch}")
+
+
+class ImageFeed:
+    """A rank's share of the images of every round, loaded in the background. See `program.Feed`.
+
+    Parameters
+    ----------
+    epochs : all rounds of the run: architecture rounds take their images in turn.
+    """
+
+    def __init__(
+        self, images: Images, rows: range, epochs: Sequence[Epoch], device: torch.device
+    ) -> None:
+        self._training = images.training_batches(rows)
+        self._before = architecture_rounds_before(epochs)
+        self._held_out = images.architecture_batches(rows) if self._before else None
+        self._device = device
+
+    def inputs(self, rounds: Iterable[Round]) -> Iterator[torch.Tensor]:
+        """Yield the share of each round's images, (n_share, channels, side, side)."""
+        return to_device(self._load, rounds, self._device)
+
+    def _load(self, turn: Round) -> torch.Tensor:
+        if turn.architecture and self._held_out is not None:
+            return self._held_out.load(
+                *divmod(self._before[turn.number], self._held_out.steps)
+            ).images
+        return self._training.load(turn.epoch, turn.step).images
+
+
+def to_device(
+    load: Callable[[Key], torch.Tensor], keys: Iterable[Key], device: torch.device
+) -> Iterator[torch.Tensor]:
+    """Yield what `load` gives for each key, on `device`; the next are loaded meanwhile."""
+    for images in prefetched(load, keys):
+        yield images.to(device)
+
+
+def labelled(batches: ImageBatches, epoch: int, device: torch.device) -> Iterator[Batch]:
+    """Yield the batches of an epoch, on `device`; the next are loaded meanwhile."""
+    for batch in prefetched(lambda step: batches.load(epoch, step), range(batches.steps)):
+        yield Batch(batch.images.to(device), batch.labels.to(device))

@@ -1,0 +1,67 @@
+"""Real training as a program: the blocks of a workload and the images of a file."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from hpc.pipebd.blocks import BlockPair
+from hpc.pipebd.nas import ArchitectureSettings
+from hpc.pipebd.optimizer import SgdSettings
+from hpc.pipebd.program import Boundary
+from hpc.pipebd.reducer import Reducer
+from hpc.pipebd.rounds import Epoch
+from hpc.pipebd.training_data import ImageFeed, Images
+from hpc.pipebd.training_work import TrainingWork
+
+
+@dataclass
+class TrainingProgram:
+    """See `program.Program`.
+
+    pairs : all blocks, with the weights that students start from; `work` copies them.
+    boundaries : of the input of every block, and of the last one's output.
+    epochs : the rounds of the run.
+    """
+
+    pairs: Sequence[BlockPair]
+    boundaries: Sequence[Boundary]
+    images: Images
+    epochs: Sequence[Epoch]
+    settings: SgdSettings
+    architecture: ArchitectureSettings
+    device: torch.device
+    seed: int = 0
+
+    @property
+    def n_blocks(self) -> int:
+        """B."""
+        return len(self.pairs)
+
+    @property
+    def batch(self) -> int:
+        """Samples of a whole batch."""
+        return self.images.batch
+
+    def work(self, block: int, reducer: Reducer) -> TrainingWork:
+        """Return a block with a student of its own, on the device."""
+        pair = self.pairs[block]
+        fresh = replace(
+            pair,
+            teacher=pair.teacher.to(self.device),
+            student=copy.deepcopy(pair.student).to(self.device),
+        )
+        return TrainingWork(
+            fresh, block, self.settings, self.architecture, reducer, self.batch, self.seed
+        )
+
+    def feed(self, rows: range) -> ImageFeed:
+        """Return the images of rows `rows` of every batch."""
+        return ImageFeed(self.images, rows, self.epochs, self.device)
+
+    def boundary(self, block: int) -> Boundary:
+        """Return what the input of `block` is; of block B, the last output."""
+        return self.boundaries[block]
