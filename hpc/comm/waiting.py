@@ -12,7 +12,9 @@ from mpi4py import MPI
 from hpc.comm.rank_order_sum import rank_order_sum
 
 NAP_S = 2e-4
-"""Seconds between two looks of a rank that sleeps."""
+"""Seconds that a rank sleeps before it looks again."""
+LOOKS = 10
+"""Looks in a row: a large message takes several before it has moved as far as it can."""
 
 
 class Waiting(Protocol):
@@ -48,7 +50,7 @@ class Sleeping:
 
     def until(self, done: Callable[[], bool]) -> None:
         """Return when `done()`."""
-        while not done():
+        while not any(done() for _ in range(LOOKS)):
             sleep(NAP_S)
 
     def all_reduce(self, comm: MPI.Comm, message: Any) -> None:

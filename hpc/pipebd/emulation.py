@@ -21,7 +21,7 @@ from hpc.pipebd.work import Round
 
 SLICE_S = 1e-3
 """Longest sleep in one go: in between messages are moved."""
-CARRIED_S = 2e-3
+CARRIED_S = 5e-3
 """Most of what was slept too long that is made up for."""
 
 
