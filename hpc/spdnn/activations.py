@@ -17,10 +17,8 @@ def activate(z: Floats, bias: Floats, activation: str, clip: float) -> None:
         np.maximum(z, 0, out=z)
     elif activation == "clipped-relu":
         np.clip(z, 0, clip, out=z)
-    elif activation == "sigmoid":
-        _sigmoid(z)
-    elif activation == "tanh":
-        np.tanh(z, out=z)
+    elif activation in CURVES:
+        CURVES[activation](z)
 
 
 def _sigmoid(z: Floats) -> None:
@@ -29,6 +27,14 @@ def _sigmoid(z: Floats) -> None:
     np.tanh(z, out=z)
     z += 1
     z *= 0.5
+
+
+def _tanh_of(z: Floats) -> None:
+    np.tanh(z, out=z)
+
+
+CURVES: dict[str, Callable[[Floats], None]] = {"sigmoid": _sigmoid, "tanh": _tanh_of}
+"""The activations that are no mere limits, in place."""
 
 
 def multiply_by_derivative(

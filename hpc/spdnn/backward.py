@@ -23,6 +23,8 @@ from hpc.spdnn.wires import boundary_segments, halo_segments, n_send
 
 Floats = npt.NDArray[np.floating]
 Update = Callable[[int], None]
+GRADIENT_PANELS = 4
+"""Panels between two looks at the messages: a weight's gradient is summed over them at once."""
 
 
 class Backward:
@@ -144,28 +146,18 @@ class BackwardLayer:
 
     def _transposed(self, index: int, panel: int) -> None:
         weights = self._parameters.weights[index]
-        delta = self._rows_of_delta(index, panel)
-        self._runtime.kernel.add_transposed(weights, delta, self._sums[panel])
+        self._runtime.kernel.add_transposed(weights, self._delta[panel], self._sums[panel])
 
     def _gradient(self) -> None:
         parameters = self._parameters
         parameters.gradient[...] = 0
-        for panel in range(len(self._x)):
-            for index, outer in enumerate(parameters.outers):
-                delta = self._rows_of_delta(index, panel)
-                self._runtime.kernel.add_gradient(outer, delta, self._x[panel])
+        for start in range(0, len(self._x), GRADIENT_PANELS):
+            span = slice(start, start + GRADIENT_PANELS)
+            for outer in parameters.outers:
+                self._runtime.kernel.add_gradient(outer, self._delta[span], self._x[span])
             if self.exchange:
                 self.exchange.poll()
         np.einsum("prw->r", self._delta, out=parameters.bias_gradient)
-
-    def _rows_of_delta(self, index: int, panel: int) -> Floats:
-        """Return δ in the rows of a part: (m, width); the core part has them all."""
-        delta = self._delta[panel]
-        if index == 0:
-            return delta
-        rows = self._parameters.weights[index].rows
-        gathered = self._buffers.scratch[: len(rows) * delta.shape[1]].reshape(len(rows), -1)
-        return np.take(delta, rows, axis=0, out=gathered, mode="clip")
 
     def _finish(self, exchange: Exchange) -> None:
         for _ in exchange.arrivals():

@@ -75,7 +75,9 @@ def _files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("inputs", help="samples file")
     parser.add_argument("--plan", help="plan for as many ranks as run (default: blocks of rows)")
     parser.add_argument("--dtype", choices=("float32", "float64"), help="default: the network's")
-    parser.add_argument("--kernel", default="scipy", help="local multiply (default scipy)")
+    parser.add_argument(
+        "--kernel", default="auto", help="local multiply: numba, scipy or auto, the first there is"
+    )
 
 
 def _run_infer(args: argparse.Namespace, comm: Any) -> int:

@@ -1,7 +1,7 @@
 """SpFF: the forward pass of a rank (paper: its parallel sparse feedforward algorithm).
 
 Receives and sends are posted, own columns are multiplied while messages move,
-each message's columns are multiplied as it arrives (`OrderedSum`).
+each message's columns are multiplied as it arrives (`layer_sum`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import numpy.typing as npt
 from hpc.comm.exchange import Exchange
 from hpc.comm.tags import Tag
 from hpc.io.shard import LayerShard, Shard
-from hpc.spdnn.activations import activate
 from hpc.spdnn.kernels import Weights
-from hpc.spdnn.ordered_sum import OrderedSum
+from hpc.spdnn.layer_sum import layer_sum
 from hpc.spdnn.runtime import Buffers, Runtime, plan_buffers
 from hpc.spdnn.wires import boundary_segments, halo_segments, n_send, send_rows
 
@@ -84,14 +83,9 @@ class ForwardLayer:
         bias: Floats,
         levels: tuple[Floats, Floats],
     ) -> None:
-        self._kernel, self._clock = runtime.kernel, runtime.clock
-        self._layer, self._bias = layer, bias
-        self._core = weights[0]
-        self._x, self._z = levels[0], levels[1][:, : layer.n_out]
+        self._clock, self._x = runtime.clock, levels[0]
         panels, _, width = self._x.shape
-        self._sum = OrderedSum(
-            runtime.kernel, weights[1:], self._x, self._z, buffers.early, buffers.scratch
-        )
+        self._sum = layer_sum(runtime.kernel, layer, weights, bias, levels, buffers)
         self._ring, self._turn = buffers.boundary, turn
         self._boundary = self._ring.buffer(turn, (panels, n_send(layer), width))
         self._send_rows = send_rows(layer)
@@ -105,10 +99,12 @@ class ForwardLayer:
     def run(self) -> None:
         """Run the layer."""
         self._start()
-        self._multiply_core()
+        self._sum.multiply_core(self.exchange.poll)
+        self._clock.lap("compute")
         for index in self._arrivals():
             self._sum.take(index)
-        self._activate()
+        self._sum.finish()
+        self._clock.lap("compute")
 
     def _start(self) -> None:
         self.exchange.start_receives()
@@ -119,21 +115,8 @@ class ForwardLayer:
             self.exchange.start_sends()
         self._clock.lap("pack")
 
-    def _multiply_core(self) -> None:
-        self._sum.restart()
-        for panel in range(len(self._x)):
-            self._kernel.multiply(self._core, self._x[panel], self._z[panel])
-            self.exchange.poll()
-        self._clock.lap("compute")
-
     def _arrivals(self) -> Iterator[int]:
         for index in self.exchange.arrivals():
             self._clock.lap("wait")
             yield index
             self._clock.lap("compute")
-
-    def _activate(self) -> None:
-        layer = self._layer
-        for z in self._z:
-            activate(z, self._bias, layer.activation, layer.clip)
-        self._clock.lap("compute")

@@ -18,7 +18,8 @@ from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.counters import Counted, count
 from hpc.spdnn.forward import Forward
 from hpc.spdnn.inputs import check_inputs
-from hpc.spdnn.kernels import Kernel, ScipyKernel
+from hpc.spdnn.kernels import Kernel
+from hpc.spdnn.kernels import kernel as default_kernel
 from hpc.spdnn.levels import columns, set_columns, turning_levels
 from hpc.spdnn.runtime import Runtime, layer_weights
 
@@ -76,7 +77,7 @@ def infer(
         with open_samples(x) as samples:
             check_inputs(samples, shard)
     with open_samples(x) as samples:
-        return _Run(comm, shard, samples, batch, kernel or ScipyKernel()).all(scores, progress)
+        return _Run(comm, shard, samples, batch, kernel or default_kernel()).all(scores, progress)
 
 
 class _Run:

@@ -32,6 +32,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(comm):
             n_samples, truth = _check(args, comm.rank)
             local = kernel(args.kernel)
+            args.kernel = local.name
         loaded = load_shard(comm, args.network, args.plan, args.dtype)
         show = comm.rank == 0 and not args.quiet
         with progress("infer", n_samples, show) as advance, _score_sink(args, comm) as sink:

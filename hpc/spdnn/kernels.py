@@ -1,16 +1,20 @@
 """The local multiplies behind one small interface, and scipy's, the reference.
 
-A kernel works on one panel at a time, a C-ordered (rows, width) matrix, so the
-caller can poll MPI between panels. Every call overwrites or adds to an array
-that the caller owns; nothing is allocated.
+A kernel works on panels, C-ordered (rows, width) matrices, so the caller can
+poll MPI between panels. Every call overwrites or adds to an array that the
+caller owns; nothing is allocated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+from importlib.util import find_spec
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.sparse import _sparsetools
 
 from hpc.io.errors import InputError
@@ -41,13 +45,31 @@ class Weights:
         self.indices: Ints = part.indices.astype(np.int32, copy=False)
         self.data = part.data if data is None else data
 
-    def row_of(self) -> Ints:
-        """Return the row, in 0..m-1, of each weight: (nnz,) int32."""
-        return np.repeat(np.arange(self.n_rows, dtype=np.int32), np.diff(self.indptr))
+    @cached_property
+    def csr(self) -> tuple[Ints, Ints, Floats]:
+        """(indptr, indices, data)."""
+        return self.indptr, self.indices, self.data
+
+    @cached_property
+    def transposed(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """The weights by column: (starts, columns, sources, edges).
+
+        Those of columns[i] are data[edges[e]] in local row sources[e], for e in
+        starts[i]..starts[i+1]-1; columns without weights are left out.
+        """
+        numbers = np.arange(len(self.indices), dtype=np.int32)
+        n_columns = int(self.indices.max(initial=-1)) + 1
+        shape = (self.n_rows, n_columns)
+        by_row = sparse.csr_array((numbers, self.indices, self.indptr), shape=shape)
+        by_column = by_row.tocsc()
+        columns = np.flatnonzero(np.diff(by_column.indptr)).astype(np.int32)
+        starts = np.append(by_column.indptr[columns], len(numbers)).astype(np.int32)
+        sources = self.rows[by_column.indices].astype(np.int32, copy=False)
+        return starts, columns, sources, by_column.data
 
 
 class Kernel(Protocol):
-    """What a kernel offers. `x` is a panel of x_ext, (n_ext, width)."""
+    """What a kernel offers. `x` is x_ext, or one panel of it, (n_ext, width)."""
 
     name: str
 
@@ -55,10 +77,13 @@ class Kernel(Protocol):
         """Set out = W x; out is (m, width)."""
 
     def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
-        """Add Wᵀ delta to out; delta is (m, width), out (n_ext, width)."""
+        """Add Wᵀ delta[weights.rows] to out; delta is (n_out, width), out (n_ext, width)."""
 
     def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
-        """Add delta xᵀ on the pattern to the gradient; delta is (m, width)."""
+        """Add delta xᵀ on the pattern, summed over all panels, to the gradient.
+
+        delta : (panels, n_out, width). x : (panels, n_ext, width).
+        """
 
 
 class SampledOuter:
@@ -69,8 +94,14 @@ class SampledOuter:
 
     def __init__(self, weights: Weights, values: Floats) -> None:
         self.values = values
-        self.row_of = weights.row_of()
         self.columns = weights.indices
+        self.pattern = weights.indptr, weights.indices, weights.rows
+
+    @cached_property
+    def row_of(self) -> Ints:
+        """The local row of each weight: (nnz,) int32."""
+        indptr, _, rows = self.pattern
+        return np.repeat(rows, np.diff(indptr))
 
 
 class ScipyKernel:
@@ -96,7 +127,9 @@ class ScipyKernel:
         )
 
     def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
-        """Add Wᵀ delta to out, (n_ext, width): W's CSR read as the CSC of Wᵀ."""
+        """Add Wᵀ delta[weights.rows] to out, (n_ext, width): W's CSR read as the CSC of Wᵀ."""
+        if len(delta) != weights.n_rows:
+            delta = self._rows_of(delta, weights.rows)
         _sparsetools.csc_matvecs(
             out.shape[0],
             weights.n_rows,
@@ -109,17 +142,23 @@ class ScipyKernel:
         )
 
     def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
-        """Add delta xᵀ on the pattern, (nnz,), block of weights by block."""
-        width = x.shape[1]
+        """Add delta xᵀ on the pattern, (nnz,), panel by panel, block of weights by block."""
+        width = x.shape[2]
         items = max(GRADIENT_ITEMS // width, 1)
         workspace = self._scratch((2 * width + 1) * items, x.dtype)
-        for start in range(0, len(gradient.values), items):
-            span = slice(start, min(start + items, len(gradient.values)))
-            left, right, sums = _blocks(workspace, span.stop - start, width)
-            np.take(delta, gradient.row_of[span], axis=0, out=left, mode="clip")
-            np.take(x, gradient.columns[span], axis=0, out=right, mode="clip")
-            np.einsum("ij,ij->i", left, right, out=sums)
-            gradient.values[span] += sums
+        for panel in range(len(x)):
+            for start in range(0, len(gradient.values), items):
+                span = slice(start, min(start + items, len(gradient.values)))
+                left, right, sums = _blocks(workspace, span.stop - start, width)
+                np.take(delta[panel], gradient.row_of[span], axis=0, out=left, mode="clip")
+                np.take(x[panel], gradient.columns[span], axis=0, out=right, mode="clip")
+                np.einsum("ij,ij->i", left, right, out=sums)
+                gradient.values[span] += sums
+
+    def _rows_of(self, delta: Floats, rows: Ints) -> Floats:
+        shape = (len(rows), delta.shape[1])
+        gathered = self._scratch(shape[0] * shape[1], delta.dtype)[: shape[0] * shape[1]]
+        return np.take(delta, rows, axis=0, out=gathered.reshape(shape), mode="clip")
 
     def _scratch(self, size: int, dtype: npt.DTypeLike) -> Floats:
         """Return scratch of at least `size` numbers; it grows once."""
@@ -135,18 +174,30 @@ def _blocks(workspace: Floats, items: int, width: int) -> tuple[Floats, Floats, 
     return left, right, workspace[2 * size : 2 * size + items]
 
 
-KERNELS: dict[str, type[Kernel]] = {"scipy": ScipyKernel}
+def _numba() -> Kernel:
+    try:
+        from hpc.spdnn.numba_kernel import NumbaKernel
+    except ImportError as error:
+        raise InputError(
+            f"kernel 'numba': {error}; pip install 'relaycut[fast]' or take --kernel scipy"
+        ) from error
+    return NumbaKernel()
 
 
-def kernel(name: str) -> Kernel:
-    """Return the kernel called `name`.
+KERNELS: dict[str, Callable[[], Kernel]] = {"numba": _numba, "scipy": ScipyKernel}
+
+
+def kernel(name: str = "auto") -> Kernel:
+    """Return the kernel called `name`; 'auto' is numba where that is installed, else scipy.
 
     Raises
     ------
-    InputError : unknown name; lists the valid ones.
+    InputError : unknown name, listing the valid ones; numba is not installed.
     """
+    if name == "auto":
+        name = "numba" if find_spec("numba") else "scipy"
     if name not in KERNELS:
-        raise InputError(f"kernel '{name}': expected one of {', '.join(KERNELS)}")
+        raise InputError(f"kernel '{name}': expected one of auto, {', '.join(KERNELS)}")
     return KERNELS[name]()
 
 

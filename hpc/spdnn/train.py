@@ -17,7 +17,8 @@ from hpc.io.shard import Shard
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.counters import Counted
 from hpc.spdnn.inputs import OwnInputs, check_classes, check_inputs
-from hpc.spdnn.kernels import Kernel, ScipyKernel
+from hpc.spdnn.kernels import Kernel
+from hpc.spdnn.kernels import kernel as default_kernel
 from hpc.spdnn.losses import LOSSES
 from hpc.spdnn.optimizers import optimizer
 from hpc.spdnn.runtime import Runtime
@@ -131,7 +132,7 @@ def train(
         data = _load(shard, x)
         held_out = _load(shard, test) if test is not None else None
         split = split_samples(data[0].n_samples, options.validation, options.seed)
-    runtime = Runtime(comm, kernel or ScipyKernel(), Stopwatch())
+    runtime = Runtime(comm, kernel or default_kernel(), Stopwatch())
     trainer = Trainer(runtime, shard, options.loss, options.gradient)
     session = _Session(runtime, trainer, options, progress)
     history = []

@@ -36,6 +36,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(comm):
             options.check()
             local = kernel(args.kernel)
+            args.kernel = local.name
             steps = _check(args, comm.rank)
         loaded = load_shard(comm, args.network, args.plan, args.dtype)
         first = comm.rank == 0

@@ -23,9 +23,9 @@ def forward_pass(comm, layers, plan, batch, kernel=None):
     return Forward(runtime, shard, layer_weights(shard), biases, levels), shard
 
 
-def run_forward(comm, layers, plan, x):
+def run_forward(comm, layers, plan, x, kernel=None):
     """Return this rank's rows of the last level, (n_out, batch), and the pass."""
-    forward, shard = forward_pass(comm, layers, plan, x.shape[1])
+    forward, shard = forward_pass(comm, layers, plan, x.shape[1], kernel)
     set_columns(forward.levels[0], x[shard.ids[0]])
     return columns(forward.run()), forward, shard
 

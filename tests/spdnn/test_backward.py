@@ -7,7 +7,7 @@ from hpc.io.samples import create_samples, open_samples
 from hpc.io.shard import build_shard
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.inputs import OwnInputs
-from hpc.spdnn.kernels import ScipyKernel
+from hpc.spdnn.kernels import kernel
 from hpc.spdnn.optimizers import optimizer
 from hpc.spdnn.runtime import Runtime
 from hpc.spdnn.trainer import Trainer
@@ -39,10 +39,10 @@ def digits(comm, shared_tmp):
     return x.astype(np.float64), labels, own
 
 
-def trainer_for(comm, layers, loss, gradient="exact", seed=3):
+def trainer_for(comm, layers, loss, gradient="exact", seed=3, name="scipy"):
     plan = random_plan(SIZES, comm.size, seed)
     shard = build_shard(layers, plan, comm.rank)
-    runtime = Runtime(comm, ScipyKernel(), Stopwatch())
+    runtime = Runtime(comm, kernel(name), Stopwatch())
     return Trainer(runtime, shard, loss, gradient), shard
 
 
@@ -53,10 +53,11 @@ def relative_error(found, expected):
 @pytest.mark.parametrize("loss", ["mse", "cross-entropy"])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("batch", [1, 37, 160])
-def test_gradients_are_torchs(comm, digits, loss, activation, batch):
+@pytest.mark.parametrize("name", ["scipy", "numba"])
+def test_gradients_are_torchs(comm, digits, loss, activation, batch, name):
     x, labels, own = digits
     layers = random_layers(SIZES, 0.5, 11, np.float64, (activation,))
-    trainer, shard = trainer_for(comm, layers, loss)
+    trainer, shard = trainer_for(comm, layers, loss, name=name)
     chosen = np.arange(batch)[::-1]
     gradients, bias_gradients = trainer.gradients(own(shard), labels, chosen)
     reference = TorchNetwork(layers)

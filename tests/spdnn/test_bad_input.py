@@ -139,7 +139,7 @@ def test_options_out_of_range(folder):
     assert "batch -3: expected at least 1" in refused(
         folder, "train", folder / "net.h5", folder / "x.h5", "--batch", "-3"
     )
-    assert "kernel 'none': expected one of scipy" in infer(folder, "--kernel", "none")
+    assert "kernel 'none': expected one of auto, numba, scipy" in infer(folder, "--kernel", "none")
     assert "unrecognized arguments: --frobnicate" in infer(folder, "--frobnicate")
     assert "invalid int value" in infer(folder, "--batch", "many")
 

@@ -7,22 +7,25 @@ from hypothesis import strategies as st
 
 from hpc.io.halo import layer_traffic
 from hpc.io.plan import block_plan
+from hpc.spdnn.kernels import kernel
 from hpc.spdnn.levels import columns, panel_shape, set_columns
 from tests.spdnn.serial import random_layers, random_plan, serial_forward
 from tests.spdnn.share import forward_pass, run_forward
 
 pytestmark = pytest.mark.mpi
 ALL = ("relu", "clipped-relu", "sigmoid", "tanh", "identity")
+KERNELS = ("scipy", "numba")
 
 
 @pytest.mark.parametrize("batch", [1, 7, 130, 256, 1000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_forward_is_the_serial_answer(comm, batch, dtype):
+@pytest.mark.parametrize("name", KERNELS)
+def test_forward_is_the_serial_answer(comm, batch, dtype, name):
     sizes = (23, 17, 3, 29, 2, 11)
     layers = random_layers(sizes, 0.3, batch, dtype, ALL)
     plan = random_plan(sizes, comm.size, 5)
     x = np.random.default_rng(batch).uniform(-1, 1, (sizes[0], batch)).astype(dtype)
-    mine, forward, shard = run_forward(comm, layers, plan, x)
+    mine, forward, shard = run_forward(comm, layers, plan, x, kernel(name))
     expected = serial_forward(layers, x)[-1][shard.ids[-1]]
     tolerance = 1e-5 if dtype is np.float32 else 1e-12
     np.testing.assert_allclose(mine, expected, rtol=tolerance, atol=tolerance)
@@ -34,24 +37,26 @@ def test_forward_is_the_serial_answer(comm, batch, dtype):
     density=st.floats(0, 1),
     seed=st.integers(0, 2**31),
     batch=st.integers(1, 40),
+    name=st.sampled_from(KERNELS),
 )
-@settings(max_examples=25)
-def test_any_network_under_any_plan(comm, sizes, density, seed, batch):
+@settings(max_examples=40)
+def test_any_network_under_any_plan(comm, sizes, density, seed, batch, name):
     layers = random_layers(sizes, density, seed, np.float64, ALL)
     plan = random_plan(sizes, comm.size, seed + 1)
     x = np.random.default_rng(seed).normal(size=(sizes[0], batch))
-    mine, forward, shard = run_forward(comm, layers, plan, x)
+    mine, forward, shard = run_forward(comm, layers, plan, x, kernel(name))
     expected = serial_forward(layers, x)[-1][shard.ids[-1]]
     np.testing.assert_allclose(mine, expected, rtol=1e-12, atol=1e-12)
     forward.free()
 
 
-def test_the_same_pass_gives_the_same_bits_again(comm):
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_same_pass_gives_the_same_bits_again(comm, name):
     sizes = (40, 50, 40, 30)
     layers = random_layers(sizes, 0.4, 3, np.float32, ("tanh",))
     plan = random_plan(sizes, comm.size, 3)
     x = np.random.default_rng(1).normal(size=(sizes[0], 96)).astype(np.float32)
-    forward, shard = forward_pass(comm, layers, plan, 96)
+    forward, shard = forward_pass(comm, layers, plan, 96, kernel(name))
     results = []
     for _ in range(5):
         set_columns(forward.levels[0], x[shard.ids[0]])

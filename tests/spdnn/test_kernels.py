@@ -33,7 +33,7 @@ def test_the_three_products(dtype, width):
     ours.add_transposed(weights, delta, back)
     np.testing.assert_allclose(back, 1 + matrix.T @ delta, rtol=1e-5, atol=1e-5)
     values = np.ones(matrix.nnz, dtype)
-    ours.add_gradient(SampledOuter(weights, values), delta, x)
+    ours.add_gradient(SampledOuter(weights, values), delta[None], x[None])
     row, column = matrix.tocoo().coords
     np.testing.assert_allclose(values, 1 + (delta @ x.T)[row, column], rtol=1e-4, atol=1e-5)
 
@@ -44,7 +44,7 @@ def test_a_gradient_larger_than_its_workspace(monkeypatch):
 
 
 def test_an_unknown_kernel_lists_the_known():
-    with pytest.raises(InputError, match="kernel 'none': expected one of scipy"):
+    with pytest.raises(InputError, match="kernel 'none': expected one of auto, numba, scipy"):
         kernel("none")
 
 

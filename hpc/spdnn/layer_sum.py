@@ -1,0 +1,82 @@
+"""How a kernel sums up a layer: own columns, messages in rank order, bias and activation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.io.shard import LayerShard
+from hpc.spdnn.activations import activate
+from hpc.spdnn.kernels import Kernel, Weights
+from hpc.spdnn.ordered_sum import OrderedSum
+from hpc.spdnn.runtime import Buffers
+
+Floats = npt.NDArray[np.floating]
+
+
+class LayerSum(Protocol):
+    """Computes x_next[own] = f(W x_ext + b), once per run."""
+
+    def multiply_core(self, poll: Callable[[], None]) -> None:
+        """Begin: multiply own columns, calling `poll` between panels."""
+
+    def take(self, index: int) -> None:
+        """Multiply part `index`, whose message has arrived, and add what can be added."""
+
+    def finish(self) -> None:
+        """Complete what is left of bias and activation, once all parts are taken."""
+
+
+class SeparateSum(OrderedSum):
+    """`LayerSum` on any kernel: products first, then bias and activation over all rows."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        layer: LayerShard,
+        weights: list[Weights],
+        bias: Floats,
+        levels: tuple[Floats, Floats],
+        store: Floats,
+        scratch: Floats,
+    ) -> None:
+        super().__init__(
+            kernel, weights[1:], levels[0], levels[1][:, : layer.n_out], store, scratch
+        )
+        self._core, self._layer, self._bias = weights[0], layer, bias
+
+    def multiply_core(self, poll: Callable[[], None]) -> None:
+        """Multiply the own columns, panel by panel."""
+        self.restart()
+        for panel in range(len(self._x)):
+            self._kernel.multiply(self._core, self._x[panel], self._z[panel])
+            poll()
+
+    def finish(self) -> None:
+        """Apply bias and activation."""
+        for z in self._z:
+            activate(z, self._bias, self._layer.activation, self._layer.clip)
+
+
+def layer_sum(
+    kernel: Kernel,
+    layer: LayerShard,
+    weights: list[Weights],
+    bias: Floats,
+    levels: tuple[Floats, Floats],
+    buffers: Buffers,
+) -> LayerSum:
+    """Plan a layer's sum.
+
+    weights : [core, parts ...]. bias : (n_out,), read at every run.
+    levels : (x_ext, x_next), (panels, n_ext, width) and (panels, at least n_out, width).
+    """
+    kind: Callable[..., LayerSum] = SeparateSum
+    if kernel.name == "numba":
+        from hpc.spdnn.fused_sum import FusedSum
+
+        kind = FusedSum
+    return kind(kernel, layer, weights, bias, levels, buffers.early, buffers.scratch)

@@ -1,0 +1,157 @@
+"""The loops of the numba kernel, to be compiled by `hpc.spdnn.compiled`.
+
+Arrays are flat; a panel starts `pitch` numbers after the one before and its rows
+are `width` numbers. A row's sums over a tile of columns stay in registers. Every
+column is summed over the weights in their order by fma, whatever tile it falls
+in, so its bits depend neither on its place nor on the columns beside it.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from hpc.spdnn.vectors import add, add_product, add_scaled, clamp, load, store, total_of, zeros
+
+
+@njit(inline="always")
+def _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, lanes):
+    indptr, indices, data = weights
+    places, last, bias, low, high, add_to = output
+    first, stop = rows
+    for r in range(first, stop):
+        total = zeros(x, lanes)
+        for e in range(indptr[r], indptr[r + 1]):
+            total = add_scaled(total, data[e], load(x, x_at + np.intp(indices[e]) * width, lanes))
+        place = np.intp(places[r])
+        if add_to:
+            total = add(load(z, z_at + place * width, lanes), total)
+        if last[r]:
+            total = clamp(total, bias[place], low, high)
+        store(z, z_at + place * width, total)
+
+
+def multiply(weights, output, x, x_pitch, z, z_pitch, width, panels, rows, widest):
+    """Set rows of z to W x, or add W x to them; finish those whose sum is complete.
+
+    Parameters
+    ----------
+    weights : (indptr, indices, data), CSR of m rows.
+    output : (places, last, bias, low, high, add_to): places (m,) int32 are the rows' places in z;
+        where last (m,) uint8 is set, z becomes min(max(z + bias[place], low), high);
+        add_to : add to z rather than overwrite.
+    panels, rows : (first, stop) to work on.
+    widest : largest tile, a power of two.
+    """
+    for panel in range(panels[0], panels[1]):
+        x_at, z_at = panel * x_pitch, panel * z_pitch
+        end = x_at + width
+        while x_at + 64 <= end and widest >= 64:
+            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 64)
+            x_at, z_at = x_at + 64, z_at + 64
+        while x_at + 32 <= end and widest >= 32:
+            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 32)
+            x_at, z_at = x_at + 32, z_at + 32
+        while x_at + 16 <= end:
+            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 16)
+            x_at, z_at = x_at + 16, z_at + 16
+        if x_at + 8 <= end:
+            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 8)
+            x_at, z_at = x_at + 8, z_at + 8
+        if x_at + 4 <= end:
+            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 4)
+            x_at, z_at = x_at + 4, z_at + 4
+        if x_at + 2 <= end:
+            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 2)
+            x_at, z_at = x_at + 2, z_at + 2
+        if x_at < end:
+            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 1)
+
+
+@njit(inline="always")
+def _transposed_tile(transposed, data, delta, at, out, width, rows, lanes):
+    starts, columns, sources, edges = transposed
+    for r in range(rows[0], rows[1]):
+        place = at + np.intp(columns[r]) * width
+        total = load(out, place, lanes)
+        for e in range(starts[r], starts[r + 1]):
+            row = load(delta, at + np.intp(sources[e]) * width, lanes)
+            total = add_scaled(total, data[edges[e]], row)
+        store(out, place, total)
+
+
+def add_transposed(transposed, data, delta, out, width, rows, widest):
+    """Add Wᵀ delta to out, both one panel.
+
+    transposed : (starts, columns, sources, edges): for column i of W, number columns[i], its
+        weights are data[edges[e]] in the rows sources[e] of delta, e in starts[i]..starts[i+1]-1.
+    rows : (first, stop) of the columns to work on. widest : largest tile, a power of two.
+    """
+    at = 0
+    while at + 64 <= width and widest >= 64:
+        _transposed_tile(transposed, data, delta, at, out, width, rows, 64)
+        at += 64
+    while at + 32 <= width and widest >= 32:
+        _transposed_tile(transposed, data, delta, at, out, width, rows, 32)
+        at += 32
+    while at + 16 <= width:
+        _transposed_tile(transposed, data, delta, at, out, width, rows, 16)
+        at += 16
+    if at + 8 <= width:
+        _transposed_tile(transposed, data, delta, at, out, width, rows, 8)
+        at += 8
+    if at + 4 <= width:
+        _transposed_tile(transposed, data, delta, at, out, width, rows, 4)
+        at += 4
+    if at + 2 <= width:
+        _transposed_tile(transposed, data, delta, at, out, width, rows, 2)
+        at += 2
+    if at < width:
+        _transposed_tile(transposed, data, delta, at, out, width, rows, 1)
+
+
+def add_gradient(pattern, values, delta, d_pitch, x, x_pitch, width, panels, rows):
+    """Add delta xᵀ on the pattern to values, summed over the columns of some panels.
+
+    pattern : (indptr, indices, places), CSR without numbers; places are the rows of delta.
+    panels, rows : (first, stop) to work on.
+    """
+    indptr, indices, places = pattern
+    for r in range(rows[0], rows[1]):
+        row = np.intp(places[r]) * width
+        for e in range(indptr[r], indptr[r + 1]):
+            column = np.intp(indices[e]) * width
+            wide, middle, narrow = zeros(x, 64), zeros(x, 16), values[e]
+            for panel in range(panels[0], panels[1]):
+                left, right = panel * d_pitch + row, panel * x_pitch + column
+                end = left + width
+                while left + 64 <= end:
+                    wide = add_product(wide, load(delta, left, 64), load(x, right, 64))
+                    left, right = left + 64, right + 64
+                while left + 16 <= end:
+                    middle = add_product(middle, load(delta, left, 16), load(x, right, 16))
+                    left, right = left + 16, right + 16
+                while left < end:
+                    narrow += delta[left] * x[right]
+                    left, right = left + 1, right + 1
+            values[e] = narrow + total_of(wide) + total_of(middle)
+
+
+def add_rows(product, output, z, z_pitch, width, panels):
+    """Add a product, (panels, m, width), to its rows of z; finish those whose sum is complete.
+
+    output : as in `multiply`.
+    """
+    places, last, bias, low, high, _ = output
+    for panel in range(panels[0], panels[1]):
+        for r in range(len(places)):
+            place = np.intp(places[r])
+            at, source = panel * z_pitch + place * width, (panel * len(places) + r) * width
+            for column in range(width):
+                z[at + column] += product[source + column]
+            if last[r]:
+                for column in range(width):
+                    total = clamp(load(z, at + column, 1), bias[place], low, high)
+                    store(z, at + column, total)

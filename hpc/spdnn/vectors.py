@@ -1,0 +1,166 @@
+"""Vector registers for numba: LLVM vectors of a literal number of lanes.
+
+LLVM lays a vector of more lanes than a register has over several registers, so
+a row's sums over 64 columns stay in registers whatever the host's width.
+Loads and stores ask for no alignment beyond the element's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.extending import intrinsic, register_model
+
+INT32 = ir.IntType(32)
+
+
+class Vector(types.Type):
+    """The numba type of `lanes` numbers of type `element`."""
+
+    def __init__(self, element: Any, lanes: int) -> None:
+        self.element, self.lanes = element, lanes
+        super().__init__(f"Vector({element} x {lanes})")
+
+
+@register_model(Vector)
+class VectorModel(models.PrimitiveModel):
+    """A vector is one LLVM value."""
+
+    def __init__(self, manager: Any, kind: Vector) -> None:
+        element = ir.FloatType() if kind.element == types.float32 else ir.DoubleType()
+        super().__init__(manager, kind, ir.VectorType(element, kind.lanes))
+
+
+def _bits(vector: Any) -> int:
+    return 64 if isinstance(vector.element, ir.DoubleType) else 32
+
+
+def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [offset])
+
+
+def _spread(builder: Any, vector: Any, scalar: Any) -> Any:
+    """Return a vector with `scalar` in every lane."""
+    undefined = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(undefined, scalar, ir.Constant(INT32, 0))
+    lanes = ir.Constant(ir.VectorType(INT32, vector.count), [0] * vector.count)
+    return builder.shuffle_vector(first, undefined, lanes)
+
+
+def _llvm(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+    """Call an LLVM intrinsic."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+
+@intrinsic(prefer_literal=True)
+def zeros(typing: Any, like: Any, lanes: Any) -> Any:
+    """zeros(array, lanes): a vector of zeros of the array's dtype."""
+    kind = Vector(like.dtype, lanes.literal_value)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(context.get_value_type(kind), [0.0] * kind.lanes)
+
+    return kind(like, lanes), code
+
+
+@intrinsic(prefer_literal=True)
+def load(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
+    """load(array, offset, lanes): the numbers array[offset : offset + lanes], flat."""
+    kind = Vector(array.dtype, lanes.literal_value)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], *arguments[:2])
+        address = builder.bitcast(address, context.get_value_type(kind).as_pointer())
+        return builder.load(address, align=array.dtype.bitwidth // 8)
+
+    return kind(array, types.intp, lanes), code
+
+
+@intrinsic
+def store(typing: Any, array: Any, offset: Any, vector: Any) -> Any:
+    """store(array, offset, vector): array[offset : offset + lanes] = vector, flat."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(context, builder, signature.args[0], *arguments[:2])
+        address = builder.bitcast(address, arguments[2].type.as_pointer())
+        builder.store(arguments[2], address, align=array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vector), code
+
+
+@intrinsic
+def add_scaled(typing: Any, total: Any, scale: Any, vector: Any) -> Any:
+    """add_scaled(total, scale, vector): total + scale · vector, rounded once (fma)."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        total, scale, vector = arguments
+        name = f"llvm.fma.v{vector.type.count}f{_bits(vector.type)}"
+        factors = [_spread(builder, vector.type, scale), vector, total]
+        return _llvm(builder, name, vector.type, factors)
+
+    return total(total, total.element, vector), code
+
+
+@intrinsic
+def add_product(typing: Any, total: Any, left: Any, right: Any) -> Any:
+    """add_product(total, left, right): total + left · right lane by lane, rounded once (fma)."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        total, left, right = arguments
+        name = f"llvm.fma.v{left.type.count}f{_bits(left.type)}"
+        return _llvm(builder, name, left.type, [left, right, total])
+
+    return total(total, left, right), code
+
+
+@intrinsic
+def add(typing: Any, left: Any, right: Any) -> Any:
+    """add(left, right): the sum lane by lane."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fadd(*arguments)
+
+    return left(left, right), code
+
+
+@intrinsic
+def clamp(typing: Any, vector: Any, shift: Any, low: Any, high: Any) -> Any:
+    """clamp(vector, shift, low, high): vector + shift, raised to low, cut at high; keeps NaN."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = arguments[0].type
+        shift, low, high = (_spread(builder, kind, scalar) for scalar in arguments[1:])
+        shifted = builder.fadd(arguments[0], shift)
+        raised = builder.select(builder.fcmp_ordered("<", shifted, low), low, shifted)
+        return builder.select(builder.fcmp_ordered(">", raised, high), high, raised)
+
+    return vector(vector, vector.element, vector.element, vector.element), code
+
+
+@intrinsic
+def total_of(typing: Any, vector: Any) -> Any:
+    """total_of(vector): the sum of the lanes, as a tree: a fixed order for a number of lanes."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (value,) = arguments
+        while value.type.count > 1:
+            half = value.type.count // 2
+            lower, upper = (
+                builder.shuffle_vector(
+                    value,
+                    ir.Constant(value.type, ir.Undefined),
+                    ir.Constant(ir.VectorType(INT32, half), list(range(start, start + half))),
+                )
+                for start in (0, half)
+            )
+            value = builder.fadd(lower, upper)
+        return builder.extract_element(value, ir.Constant(INT32, 0))
+
+    return vector.element(vector), code
