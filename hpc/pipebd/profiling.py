@@ -11,7 +11,6 @@ import os
 import platform
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 
 import torch
 from mpi4py import MPI
@@ -41,6 +40,7 @@ def measure(
     comm: MPI.Comm,
     program: Program,
     transport: Transport,
+    rounds: Sequence[Round],
     *,
     steps: int = STEPS,
     architecture_every: int | None = None,
@@ -51,6 +51,7 @@ def measure(
 
     Parameters
     ----------
+    rounds : the run's first, at least one; their images are loaded.
     steps : that count, of each measurement.
     architecture_every : training steps per architecture round; None if it has none.
     workload : its name. advance : told of each block.
@@ -62,7 +63,7 @@ def measure(
     with together(comm):
         if steps < 1:
             raise InputError(f"--steps {steps}; expected at least 1")
-    x, load_s = _first_batch(program, steps)
+    x, load_s = _first_batch(program, rounds[: 1 + min(steps, LOADS)])
     search = architecture_every is not None
     blocks, outputs = _time_blocks(comm, program, x, steps, search, advance)
     reductions = [times.reductions for times in blocks]
@@ -118,16 +119,16 @@ def shares_of(batch: int, n_ranks: int) -> list[int]:
     return sorted({stop - start for d in sizes for start, stop in batch_shares(batch, d)})
 
 
-def _first_batch(program: Program, steps: int) -> tuple[torch.Tensor, float]:
+def _first_batch(program: Program, rounds: Sequence[Round]) -> tuple[torch.Tensor, float]:
     """Return the first whole batch and the median seconds of loading one, nothing else going on."""
-    rounds = (Round(number, 0, number) for number in range(1 + min(steps, LOADS)))
-    batches = program.feed(range(program.batch)).inputs(rounds)
-    first, times = next(batches), []
-    begin = now(program.device)
-    for _ in islice(batches, LOADS):
-        times.append(now(program.device) - begin)
-        begin = now(program.device)
-    return first, statistics.median(times or [0.0])
+    began = now(program.device)
+    times, first = [], torch.empty(0)
+    for x in program.feed(range(program.batch)).inputs(rounds):
+        times.append(now(program.device) - began)
+        if len(times) == 1:
+            first = x.clone()
+        began = now(program.device)
+    return first, statistics.median(times[1:] or times)
 
 
 def relative_speeds(everybody: Sequence[Sequence[BlockTimes]]) -> list[float]:

@@ -17,9 +17,11 @@ from hpc.pipebd.names import choose
 from hpc.pipebd.profile_file import read_profile, write_profile
 from hpc.pipebd.profiling import combined, measure, relative_speeds, shares_of
 from hpc.pipebd.reducer import Alone
+from hpc.pipebd.work import Round
 from tests.pipebd.small_program import CHANNELS, SIDE, SmallProgram, SmallWork
 
 BATCH = 7
+ROUNDS = [Round(number, 0, number) for number in range(3)]
 
 
 def test_shares_are_those_of_all_group_sizes():
@@ -29,7 +31,7 @@ def test_shares_are_those_of_all_group_sizes():
 
 @pytest.mark.mpi
 def test_a_real_profile_is_complete_and_can_be_searched(comm, shared_tmp):
-    profile = measure(comm, SmallProgram(BATCH), Transport(), steps=3, workload="small")
+    profile = measure(comm, SmallProgram(BATCH), Transport(), ROUNDS, steps=3, workload="small")
     assert comm.bcast(profile) == profile  # the same on all ranks
     path = shared_tmp / "p.json"
     if comm.rank == 0:
@@ -54,7 +56,7 @@ def alone():
 
 
 def test_bytes_are_those_of_the_block(alone):
-    profile = measure(alone, SmallProgram(BATCH), Transport(), steps=1)
+    profile = measure(alone, SmallProgram(BATCH), Transport(), ROUNDS, steps=1)
     for block, found in enumerate(profile.blocks):
         c_in, c_out = CHANNELS[block : block + 2]
         image = SIDE * SIDE * 4
@@ -81,7 +83,7 @@ class Sleepy(SmallWork):
 
 
 def test_teacher_and_student_are_told_apart(alone):
-    profile = measure(alone, SmallProgram(BATCH, Sleepy), Transport(), steps=3)
+    profile = measure(alone, SmallProgram(BATCH, Sleepy), Transport(), ROUNDS, steps=3)
     for block in profile.blocks:
         assert block.teacher_s[BATCH] >= 0.002
         assert block.student_s[BATCH] >= 0.006
@@ -99,7 +101,7 @@ class Greedy(SmallWork):
 
 def test_what_does_not_fit_is_null_and_not_a_number():
     program = SmallProgram(BATCH, Greedy)
-    x = next(program.feed(range(BATCH)).inputs([block_timing.Round(0, 0, 0)]))
+    x = next(program.feed(range(BATCH)).inputs([ROUNDS[0]]))
     for block in range(3):
         times, x = block_timing.time_block(program, block, x, [2, 4, 7], 1, False)
         missing = [share for share, found in times.shares.items() if found is None]
@@ -130,7 +132,7 @@ class Broken(SmallWork):
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory(alone):
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
-        measure(alone, SmallProgram(BATCH, Broken), Transport(), steps=1)
+        measure(alone, SmallProgram(BATCH, Broken), Transport(), ROUNDS, steps=1)
 
 
 class Rounds(SmallWork):
@@ -150,7 +152,7 @@ class Rounds(SmallWork):
 def test_every_share_is_measured_after_warm_up_and_with_architecture_rounds(monkeypatch):
     monkeypatch.setattr(Rounds, "begun", [])
     program = SmallProgram(BATCH, Rounds)
-    x = next(program.feed(range(BATCH)).inputs([block_timing.Round(0, 0, 0)]))
+    x = next(program.feed(range(BATCH)).inputs([ROUNDS[0]]))
     block_timing.time_block(program, 0, x, [3, 7], 10, True)
     laps = 10 + block_timing.WARM_UP
     assert Rounds.begun.count((True, True)) == laps
@@ -191,4 +193,4 @@ def test_a_share_that_fits_one_rank_only_has_its_times():
 
 def test_steps_must_be_positive(alone):
     with pytest.raises(InputError, match="--steps 0"):
-        measure(alone, SmallProgram(BATCH), Transport(), steps=0)
+        measure(alone, SmallProgram(BATCH), Transport(), ROUNDS, steps=0)
