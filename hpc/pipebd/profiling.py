@@ -153,29 +153,38 @@ def _seconds(times: ShareTimes | None) -> float:
 
 
 def combined(ranks: Sequence[BlockTimes], speeds: Sequence[float]) -> BlockProfile:
-    """Return a block's profile at speed 1: the median over the ranks that it fits. Pure."""
+    """Return a block's profile. Pure.
+
+    Seconds are the median, at speed 1, over the ranks that a share fits; bytes the largest.
+    """
     first = ranks[0]
-
-    def values(of: Callable[[ShareTimes], float | None], weights: Sequence[float]) -> Shares:
-        found: dict[int, float | None] = {}
-        for share in first.shares:
-            pairs = zip((times.shares[share] for times in ranks), weights, strict=True)
-            seen = [(of(times), weight) for times, weight in pairs if times is not None]
-            known = [value * weight for value, weight in seen if value is not None]
-            found[share] = round(statistics.median(known), DIGITS) if known else None
-        return found
-
-    plain = [1.0] * len(ranks)
-    architecture = values(lambda times: times.architecture_s, speeds)
+    plain = [1] * len(ranks)
+    architecture = _merged(ranks, speeds, lambda times: times.architecture_s)
     return BlockProfile(
         name=first.name,
-        teacher_s=values(lambda times: times.teacher_s, speeds),
-        student_s=values(lambda times: times.student_s, speeds),
-        memory_bytes=values(lambda times: times.memory_bytes, plain),
+        teacher_s=_merged(ranks, speeds, lambda times: times.teacher_s),
+        student_s=_merged(ranks, speeds, lambda times: times.student_s),
+        memory_bytes=_merged(ranks, plain, lambda times: times.memory_bytes, max),
         gradient_bytes=sum(r.n * r.dtype.itemsize for r in first.reductions if r.gradient),
         output_bytes=first.output_bytes,
         architecture_s=architecture if any(architecture.values()) else None,
     )
+
+
+def _merged(
+    ranks: Sequence[BlockTimes],
+    weights: Sequence[float],
+    of: Callable[[ShareTimes], float | None],
+    merge: Callable[[Iterable[float]], float] = statistics.median,
+) -> Shares:
+    """Return by share what `merge` makes of the ranks' values times their weights."""
+    found: dict[int, float | None] = {}
+    for share in ranks[0].shares:
+        pairs = zip((times.shares[share] for times in ranks), weights, strict=True)
+        seen = [(of(times), weight) for times, weight in pairs if times is not None]
+        known = [value * weight for value, weight in seen if value is not None]
+        found[share] = round(merge(known), DIGITS) if known else None
+    return found
 
 
 def _ranks(
