@@ -23,6 +23,7 @@ from hpc.io.network import NetworkFile, NetworkHeader, open_network
 from hpc.io.ownership import owned_range
 from hpc.io.plan import Plan, block_plan, check_parts, check_plan, read_plan
 from hpc.io.shard import LayerShard, Shard
+from hpc.spdnn.row_order import reorder
 
 Path = str | os.PathLike[str]
 
@@ -39,7 +40,7 @@ class Loaded:
 def load_shard(
     comm: MPI.Comm, path: Path, plan_path: Path | None = None, dtype: str | None = None
 ) -> Loaded:
-    """Return this rank's share of a network or sharded file. Collective.
+    """Return this rank's share of a network or sharded file, rows reordered. Collective.
 
     plan_path : for a network file; without it the rows are cut in contiguous blocks.
     dtype : 'float32' or 'float64'; the file's without it.
@@ -58,6 +59,7 @@ def load_shard(
         shard, bytes_read = _read_network(comm, path, plan_path)
     if dtype is not None and shard.dtype.name != dtype:
         shard = as_dtype(shard, np.dtype(dtype))
+    reorder(shard)
     return Loaded(shard, perf_counter() - began, bytes_read)
 
 

@@ -1,0 +1,72 @@
+"""The order of a rank's own rows: those that share columns become neighbours (cache reuse).
+
+Local numbering is free: a rank's rows of a level are renumbered after loading, in
+place. The order on the wire does not change. A row is placed by the places of its
+first columns in the level below, so rows with the same columns lie side by side, and
+so, in the next layer, do their outputs. The inputs' level keeps its ascending order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import _sparsetools
+
+from hpc.io.halo import Ints, Part
+from hpc.io.shard import LayerShard, Shard
+
+KEYS = 3
+"""Columns of a row that decide where it lies."""
+
+
+def reorder(shard: Shard) -> None:
+    """Renumber the own rows of every level above the inputs, in the shard's own arrays.
+
+    Afterwards `ids` do not ascend, nor do a row's columns.
+    """
+    places = np.arange(len(shard.ids[0]), dtype=np.int32)
+    for layer, ids in zip(shard.layers, shard.ids[1:], strict=True):
+        _renumber_columns(layer, places)
+        order = row_order(layer)
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order), dtype=np.int32)
+        _take_rows(layer.core, order)
+        for part in layer.parts:
+            _renumber_rows(part, places)
+        layer.bias[...] = layer.bias[order]
+        ids[...] = ids[order]
+
+
+def row_order(layer: LayerShard) -> Ints:
+    """Return the rows in an order that has rows with the same columns side by side: (n_out,)."""
+    none = np.iinfo(np.int32).max
+    keys = np.full((KEYS, layer.n_out), none, np.int32)
+    for part in (layer.core, *layer.parts):
+        starts, lengths = part.indptr[:-1], np.diff(part.indptr)
+        for number in range(KEYS):
+            has = np.flatnonzero((lengths > number) & (keys[number, part.rows] == none))
+            keys[number, part.rows[has]] = part.indices[starts[has] + number]
+    return np.lexsort(keys[::-1]).astype(np.int32)
+
+
+def _renumber_columns(layer: LayerShard, places: Ints) -> None:
+    """Follow the level below into its new order: own columns, and own rows that are sent."""
+    for numbers in (layer.core.indices, *(rows for _, rows in layer.sends)):
+        numbers[...] = places[numbers]
+
+
+def _renumber_rows(part: Part, places: Ints) -> None:
+    part.rows[...] = places[part.rows]
+    order = np.argsort(part.rows).astype(np.int32)
+    part.rows[...] = part.rows[order]
+    _take_rows(part, order)
+
+
+def _take_rows(part: Part, order: Ints) -> None:
+    """Put the rows of a CSR into another order."""
+    indices, data = np.empty_like(part.indices), np.empty_like(part.data)
+    pointers: tuple[npt.NDArray[np.integer], ...] = (part.indptr, part.indices)
+    _sparsetools.csr_row_index(len(order), order, *pointers, part.data, indices, data)
+    lengths = np.diff(part.indptr)[order]
+    part.indices[...], part.data[...] = indices, data
+    np.cumsum(lengths, out=part.indptr[1:])
