@@ -27,6 +27,7 @@ from tests.pipebd.reference_loop import compress, search
 SEED = 5
 VGG, NAS = "vgg16-dsconv", "mobilenetv2-proxyless"
 WIDTH = {VGG: 1 / 32, NAS: 0.05}
+SIDE = {VGG: 32, NAS: 16}
 
 
 def write_images(path, n_train=45, n_test=5, side=32):
@@ -41,7 +42,7 @@ def write_images(path, n_train=45, n_test=5, side=32):
 
 
 @contextlib.contextmanager
-def opened_program(path, name, dtype, batch, epochs=3, max_steps=10, lr=None):
+def opened_program(path, name, dtype, batch, epochs=3, max_steps=10):
     """Yield a program of 10 steps over 3 epochs; NAS has an architecture round every 2nd step."""
     built = workload(name, width=WIDTH[name], dtype=dtype, seed=SEED)
     settings = ArchitectureSettings(first=1 / 3, every=2)
@@ -49,9 +50,10 @@ def opened_program(path, name, dtype, batch, epochs=3, max_steps=10, lr=None):
     with open_images(path) as file:
         images = split_images(file, batch, SEED, dtype, architecture=0.3 if nas else 0.0)
         rounds = run_rounds(epochs, images.steps, settings.due if nas else None, max_steps)
-        shapes = check_pairs(built.pairs, torch.zeros(2, *built.input_shape, dtype=dtype))
-        boundaries = [Boundary(built.input_shape, dtype)]
-        boundaries += [Boundary(tuple(shape[1:]), dtype) for shape in shapes]
+        shape = file.traits.shape
+        shapes = check_pairs(built.pairs, torch.zeros(2, *shape, dtype=dtype))
+        boundaries = [Boundary(shape, dtype)]
+        boundaries += [Boundary(tuple(found[1:]), dtype) for found in shapes]
         program = TrainingProgram(
             built.pairs, boundaries, images, rounds, built.distill, settings,
             torch.device("cpu"), SEED,
