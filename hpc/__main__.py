@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from hpc import __version__
 from hpc.comm.launcher import launched_rank
 from hpc.io.errors import EXIT_BAD_INPUT, InputError
+from hpc.pipebd import commands as pipebd
 from hpc.report.options import Parser
 from hpc.spdnn import commands as spdnn
 
@@ -25,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"relaycut {__version__}")
     engines = parser.add_subparsers(metavar="ENGINE", required=True)
     spdnn.add_parser(engines)
+    pipebd.add_parser(engines)
     return parser
 
 

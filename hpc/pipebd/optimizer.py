@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from torch import nn
+
+from hpc.io.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -45,3 +47,17 @@ def set_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
     """Give all parameter groups the rate `lr`."""
     for group in optimizer.param_groups:
         group["lr"] = lr
+
+
+def rated(settings: SgdSettings, lr: float | None) -> SgdSettings:
+    """Return the settings with the rate that the user gave, if any.
+
+    Raises
+    ------
+    InputError : a rate that is not positive and finite.
+    """
+    if lr is None:
+        return settings
+    if not 0 < lr < float("inf"):
+        raise InputError(f"--lr {lr}: expected a positive number")
+    return replace(settings, lr=lr)

@@ -37,9 +37,14 @@ class Program(Protocol):
     n_blocks : B. batch : samples of a step. device : where the blocks run.
     """
 
-    n_blocks: int
-    batch: int
-    device: torch.device
+    @property
+    def n_blocks(self) -> int: ...  # noqa: D102
+
+    @property
+    def batch(self) -> int: ...  # noqa: D102
+
+    @property
+    def device(self) -> torch.device: ...  # noqa: D102
 
     def work(self, block: int, reducer: Reducer) -> BlockWork:
         """Return a block, whose batch is shared by the ranks of `reducer`; built on each call."""

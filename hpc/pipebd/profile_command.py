@@ -1,0 +1,66 @@
+"""`pipebd profile`: a workload and images in, a profile out."""
+
+from __future__ import annotations
+
+import argparse
+
+from mpi4py import MPI
+
+from hpc.comm.world import together
+from hpc.pipebd.cost import readable_bytes
+from hpc.pipebd.measuring import measure_prepared
+from hpc.pipebd.preparation import TrainingOptions, prepare
+from hpc.pipebd.profile import BlockProfile, Profile
+from hpc.pipebd.profile_file import as_json, write_profile
+from hpc.pipebd.session import recipe_of, session
+from hpc.report.figures import table, write_json
+
+
+def run(args: argparse.Namespace, world: MPI.Comm) -> int:
+    """Run the command; return 0."""
+    with session(args, world) as here:
+        with together(here.comm):
+            options = TrainingOptions(args.batch)
+            prepared = prepare(recipe_of(args, here.file), options, here.file, here.device)
+        profile = measure_prepared(here, prepared, args.steps, not args.quiet)
+        if here.first:
+            write_profile(args.out, profile)
+            print(summary(profile))
+            print(f"written    {args.out}")
+            if args.json:
+                write_json(args.json, {"command": "pipebd profile", **as_json(profile)})
+    return 0
+
+
+def summary(profile: Profile) -> str:
+    """Return a profile as a table: every block at the whole batch and at the smallest share."""
+    shares = sorted(profile.blocks[0].teacher_s)
+    rows = [
+        (
+            block.name,
+            *(_ms(block, share) for share in (shares[-1], shares[0])),
+            _memory(block, shares[-1]),
+            f"{1e3 * relay_s:.2f}",
+        )
+        for block, relay_s in zip(profile.blocks, profile.relay_s, strict=True)
+    ]
+    times = (f"teacher + student at {share}" for share in (shares[-1], shares[0]))
+    speeds = ", ".join(f"{rank.speed:g}" for rank in profile.ranks)
+    lines = [
+        table(("block, ms", *times, "memory", "relay"), rows),
+        f"loading    {1e3 * profile.load_s:.2f} ms a batch of {profile.batch}",
+        f"speeds     {speeds}",
+    ]
+    return "\n".join(lines)
+
+
+def _ms(block: BlockProfile, share: int) -> str:
+    teacher_s, student_s = block.teacher_s[share], block.student_s[share]
+    if teacher_s is None or student_s is None:
+        return "does not fit"
+    return f"{1e3 * teacher_s:.2f} + {1e3 * student_s:.2f}"
+
+
+def _memory(block: BlockProfile, share: int) -> str:
+    bytes_needed = block.memory_bytes[share]
+    return "-" if bytes_needed is None else readable_bytes(bytes_needed)

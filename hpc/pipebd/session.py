@@ -1,0 +1,97 @@
+"""What every command under MPI begins with: device, transport, images, network; all checked."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from mpi4py import MPI
+
+from hpc.comm.buffers import Transport
+from hpc.comm.waiting import Waiting
+from hpc.comm.world import owned, together
+from hpc.io.container import check_writable
+from hpc.io.errors import InputError
+from hpc.io.images import ImagesFile, open_images
+from hpc.pipebd.devices import choose_transport, describe, make_transport, place
+from hpc.pipebd.recipe import Recipe
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a command under MPI works with. comm : our own. file : the images."""
+
+    comm: MPI.Comm
+    device: torch.device
+    transport: Transport
+    file: ImagesFile
+
+    @property
+    def first(self) -> bool:
+        """Whether this rank prints."""
+        return self.comm.rank == 0
+
+
+@contextlib.contextmanager
+def session(
+    args: argparse.Namespace, world: MPI.Comm, waiting: Waiting | None = None
+) -> Iterator[Session]:
+    """Check what all commands share and yield the session. Collective.
+
+    Raises
+    ------
+    AgreedError : on all ranks, for whatever is wrong on any.
+    """
+    torch.set_num_threads(args.threads if args.threads > 0 else 1)
+    with owned(world) as comm, contextlib.ExitStack() as open_files:
+        with together(comm):
+            check_options(args, comm)
+            file = open_files.enter_context(open_images(args.data))
+        placement = place(comm, args.device)
+        name, why = choose_transport(comm, args.transport, placement.device)
+        transport = make_transport(name, placement.device, waiting)
+        for line in describe(comm, placement, name, why):
+            print(line)
+        yield Session(comm, placement.device, transport, file)
+
+
+def check_options(args: argparse.Namespace, comm: MPI.Comm) -> None:
+    """Raise InputError for a number below 1 or a file that cannot be written. Local."""
+    for name in ("epochs", "batch", "threads", "steps", "queue", "profile_steps"):
+        value = getattr(args, name, None)
+        if value is not None and value < 1:
+            raise InputError(f"--{name.replace('_', '-')} {value}: expected at least 1")
+    if args.batch < comm.size and not hasattr(args, "schedule"):
+        raise InputError(f"--batch {args.batch}: smaller than the number of ranks, {comm.size}")
+    for name in ("out", "json", "trace", "architecture_out"):
+        path = getattr(args, name, None)
+        if path and comm.rank == 0:
+            check_writable(path)
+
+
+def recipe_of(args: argparse.Namespace, file: ImagesFile) -> Recipe:
+    """Return the recipe that the options ask for, with as many classes as the images have."""
+    return Recipe(
+        workload=args.workload or "",
+        blocks=getattr(args, "blocks", None) or "",
+        shape=args.shape,
+        width=args.width,
+        n_classes=len(file.traits.classes),
+        batch_norm=False if args.no_batch_norm else None,
+        seed=args.seed,
+        dtype=DTYPES[args.dtype],
+    )
+
+
+def check_classes(recipe: Recipe, file: ImagesFile) -> None:
+    """Raise InputError for images of other classes than a stored student names."""
+    n_classes = len(file.traits.classes)
+    if recipe.workload and recipe.n_classes != n_classes:
+        raise InputError(
+            f"{file.path}: images of {n_classes} classes, the student names {recipe.n_classes}"
+        )

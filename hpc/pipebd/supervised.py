@@ -1,0 +1,113 @@
+"""Training a whole network on labels, data-parallel: teachers, fine-tuning, retraining.
+
+The network is one block whose target are the labels, so its step is `StudentStep`: group
+batch norm, gradients reduced in buckets, the same weights on any number of ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+
+import torch
+from mpi4py import MPI
+from torch import nn
+
+from hpc.comm.buffers import Transport
+from hpc.comm.world import AgreedError
+from hpc.pipebd.blocks import BlockPair
+from hpc.pipebd.compress import correct
+from hpc.pipebd.losses import label_cross_entropy
+from hpc.pipebd.mpi_reducer import reducer_of
+from hpc.pipebd.optimizer import SgdSettings
+from hpc.pipebd.pipeline import Advance
+from hpc.pipebd.reducer import Reducer
+from hpc.pipebd.shares import batch_shares
+from hpc.pipebd.step import StudentStep
+from hpc.pipebd.training_data import Images, labelled
+
+
+@dataclass(frozen=True)
+class SupervisedEpoch:
+    """loss : mean over the epoch's steps. accuracy : afterwards, None without validation."""
+
+    epoch: int
+    loss: float
+    accuracy: float | None
+
+
+def train_on_labels(
+    comm: MPI.Comm,
+    transport: Transport,
+    model: nn.Module,
+    images: Images,
+    epochs: int,
+    settings: SgdSettings,
+    device: torch.device,
+    *,
+    smoothing: float = 0.0,
+    tell: Callable[[SupervisedEpoch], None] = lambda epoch: None,
+    advance: Advance = lambda steps, note: None,
+) -> list[SupervisedEpoch]:
+    """Train `model`, equal on all ranks before and after, in place. Collective.
+
+    Parameters
+    ----------
+    images : `batch` >= ranks.
+
+    Raises
+    ------
+    AgreedError : on all ranks, for a loss that is not finite; names the step.
+    """
+    reducer = reducer_of(comm, transport)
+    rows = range(*batch_shares(images.batch, comm.size)[comm.rank])
+    training = images.training_batches(rows)
+    loss_of = partial(label_cross_entropy, smoothing=smoothing)
+    pair = BlockPair(nn.Identity(), model.to(device), loss_of, "network")
+    step = StudentStep(pair, 0, settings, reducer, images.batch, images.seed)
+    history = []
+    for epoch in range(epochs):
+        losses = torch.zeros(training.steps, dtype=torch.float64, device=device)
+        for number, batch in enumerate(labelled(training, epoch, device)):
+            progress = (epoch * training.steps + number) / (epochs * training.steps)
+            losses[number] = step.run(batch.images, batch.labels, epoch, number, progress)
+            advance(1, "")
+        loss = _checked(reducer.sum(losses), epoch)
+        accuracy = None
+        if images.n_validation:
+            accuracy = shared_accuracy(reducer, pair.student, images, device)
+            pair.student.train()
+        history.append(SupervisedEpoch(epoch, loss, accuracy))
+        tell(history[-1])
+    return history
+
+
+def _checked(losses: torch.Tensor, epoch: int) -> float:
+    bad = (~torch.isfinite(losses)).nonzero()
+    mean = float(losses.mean())
+    if len(bad) or not isfinite(mean):
+        step = int(bad[0])
+        raise AgreedError(
+            f"the loss is {float(losses[step])} in step {step} of epoch {epoch}: "
+            "lower the learning rate (--lr)"
+        )
+    return mean
+
+
+def shared_accuracy(
+    reducer: Reducer, model: nn.Module, images: Images, device: torch.device
+) -> float:
+    """Return the accuracy on the images to validate on, in [0, 1]; `model` is left in eval mode.
+
+    Every rank of the reducer's group evaluates its share of each batch. Collective.
+    """
+    rows = range(*batch_shares(images.batch, reducer.size)[reducer.rank])
+    right = sum(
+        correct(model, batch)
+        for batch in labelled(images.validation_batches(rows), 0, device)
+        if len(batch.labels)
+    )
+    total = torch.tensor([right], dtype=torch.float64, device=device)
+    return float(reducer.sum(total)) / images.n_validation

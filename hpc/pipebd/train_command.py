@@ -1,0 +1,108 @@
+"""`pipebd train`: a teacher's weights and images in, students out."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from functools import partial
+
+from mpi4py import MPI
+
+from hpc.comm.world import together
+from hpc.io.errors import InputError
+from hpc.pipebd import emulate_command
+from hpc.pipebd.distillation import distill
+from hpc.pipebd.execution import Job
+from hpc.pipebd.measuring import measure_prepared
+from hpc.pipebd.nas import ArchitectureSettings
+from hpc.pipebd.planning import Plan, plan_run, shown
+from hpc.pipebd.preparation import Prepared, TrainingOptions, prepare
+from hpc.pipebd.profile import Profile, check_fits
+from hpc.pipebd.profile_file import read_profile
+from hpc.pipebd.recorder import Tally
+from hpc.pipebd.session import Session, recipe_of, session
+from hpc.pipebd.train_report import report, tell_epoch
+from hpc.report.progress import progress
+from hpc.report.trace import SpanLog
+
+SEARCH_OPTIONS = {
+    "every": "architecture_every",
+    "first": "architecture_first",
+    "flops_weight": "flops_weight",
+}
+"""Fields of `ArchitectureSettings` and the options that set them."""
+
+
+def run(args: argparse.Namespace, world: MPI.Comm) -> int:
+    """Run the command; return 0."""
+    if args.emulate is not None:
+        return emulate_command.run(args, world)
+    with session(args, world) as here:
+        with together(here.comm):
+            prepared = prepare(recipe_of(args, here.file), _options(args), here.file, here.device)
+            profile = _check(args, prepared)
+        measured = partial(measure_prepared, here, prepared, args.profile_steps, not args.quiet)
+        n_blocks = prepared.program.n_blocks
+        plan = plan_run(here.comm, args.schedule, n_blocks, args.batch, profile, measured)
+        if here.first:
+            _say_start(args, prepared, plan)
+        log = SpanLog(here.comm.rank)
+        job = Job(
+            here.comm, plan.choice, prepared.program, here.transport, prepared.program.epochs,
+            plan.packing, args.queue, Tally(log) if args.trace else Tally(),
+        )  # fmt: skip
+        with progress("train", rounds_of(job), here.first and not args.quiet) as job.advance:
+            tell = tell_epoch if here.first else lambda epoch: None
+            found = distill(job, prepared.network.head, not prepared.network.searching, tell)
+        report(args, here, prepared, plan, found, log)
+    return 0
+
+
+def _options(args: argparse.Namespace) -> TrainingOptions:
+    given = {field: getattr(args, option) for field, option in SEARCH_OPTIONS.items()}
+    asked = {field: value for field, value in given.items() if value is not None}
+    options = TrainingOptions(
+        args.batch, args.epochs, args.lr, args.validation, args.steps, args.teacher,
+        replace(ArchitectureSettings(), **asked),
+    )  # fmt: skip
+    if args.architecture_share is not None:
+        return replace(options, architecture_share=args.architecture_share)
+    return options
+
+
+def _check(args: argparse.Namespace, prepared: Prepared) -> Profile | None:
+    """Check what only this command has; return the profile that was given, if any."""
+    search = [*SEARCH_OPTIONS.values(), "architecture_share", "architecture_out"]
+    used = [f"--{name.replace('_', '-')}" for name in search if getattr(args, name) is not None]
+    if used and not prepared.network.searching:
+        raise InputError(f"{', '.join(used)}: {prepared.recipe.label} is not a search")
+    if args.profile is None:
+        return None
+    profile = read_profile(args.profile)
+    check_fits(
+        profile,
+        args.profile,
+        workload=prepared.recipe.label,
+        batch=args.batch,
+        n_blocks=prepared.program.n_blocks,
+    )
+    return profile
+
+
+def rounds_of(job: Job) -> int:
+    """Return how many rounds this rank runs."""
+    once = sum(map(len, job.epochs))
+    if job.choice.schedule is not None:
+        return once
+    own = job.program.n_blocks if job.choice.name == "dp" else len(job.packing[job.comm.rank])
+    return once * own
+
+
+def _say_start(args: argparse.Namespace, prepared: Prepared, plan: Plan) -> None:
+    print(f"workload   {prepared.recipe.label}, {prepared.program.n_blocks} blocks")
+    print(f"schedule   {shown(plan)}")
+    if plan.choice.schedule is not None and plan.choice.schedule.idle:
+        print(f"note       {plan.choice.schedule.idle} ranks stay idle: more than are useful")
+    if args.teacher is None and prepared.recipe.workload:
+        print("warning    no --teacher: the teacher's weights are random")
+    print(end="", flush=True)

@@ -1,0 +1,148 @@
+"""What a training tells: epochs while it runs, at its end a summary, figures and files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from hpc.pipebd.compress import assemble
+from hpc.pipebd.distillation import Distilled, EpochReport
+from hpc.pipebd.models.proxyless import DerivedBlock, SupernetBlock, inherit
+from hpc.pipebd.nas import Architecture, derive, write_architecture
+from hpc.pipebd.planning import Plan, shown
+from hpc.pipebd.preparation import Prepared
+from hpc.pipebd.recipe import Recipe, derived_blocks
+from hpc.pipebd.session import Session
+from hpc.pipebd.student_file import write_student
+from hpc.pipebd.tracing import gather_trace
+from hpc.report.figures import quantity, write_json
+from hpc.report.predicted import predicted_table
+from hpc.report.trace import SpanLog, write_trace
+
+
+def tell_epoch(epoch: EpochReport) -> None:
+    """Print an epoch's losses and accuracies."""
+    if epoch.block is not None:
+        loss = epoch.losses[epoch.block]
+        print(f"block {epoch.block:2d}  epoch {epoch.epoch + 1:3d}  loss {loss:.4g}", flush=True)
+        return
+    losses = " ".join(f"{loss:.3g}" for loss in epoch.losses)
+    found = epoch.validation
+    held_out = ""
+    if found is not None and found.accuracy is not None:
+        held_out = (
+            f"  student {100 * found.accuracy:5.2f} %"
+            f"  teacher {100 * (found.teacher_accuracy or 0):5.2f} %"
+        )
+    print(f"epoch {epoch.epoch + 1:3d}  losses {losses}{held_out}", flush=True)
+
+
+def report(
+    args: argparse.Namespace,
+    here: Session,
+    prepared: Prepared,
+    plan: Plan,
+    found: Distilled,
+    log: SpanLog,
+) -> None:
+    """Print the summary and write what was asked for. Collective."""
+    figures = _figures(args, here, prepared, plan, found)
+    if args.trace:
+        about = {k: figures[k] for k in ("schedule", "predicted_step_s", "predicted_idle")}
+        about = {key: value for key, value in about.items() if value is not None}
+        trace = gather_trace(here.comm, log, about)
+        if trace is not None:
+            write_trace(args.trace, trace)
+    if found.students is None:
+        return
+    figures |= _save(args, prepared, found.students)
+    _say(figures, plan, found)
+    if args.json:
+        write_json(args.json, figures)
+
+
+def _figures(
+    args: argparse.Namespace, here: Session, prepared: Prepared, plan: Plan, found: Distilled
+) -> dict[str, Any]:
+    times, history, final, predicted = found.times, found.history, found.final, plan.prediction
+    validated = prepared.program.images.n_validation > 0
+    return {
+        "command": "pipebd train",
+        "workload": prepared.recipe.label,
+        "schedule": shown(plan) if plan.choice.schedule is None else str(plan.choice.schedule),
+        "asked": args.schedule,
+        "barrier": plan.choice.barrier,
+        "ranks": here.comm.size,
+        "device": here.device.type,
+        "transport": here.transport.name,
+        "batch": args.batch,
+        "steps": times.steps,
+        "seconds": times.seconds,
+        "step_s": times.step_s,
+        "images_per_s": args.batch / times.step_s,
+        "idle": list(times.idle),
+        "predicted_step_s": predicted.step_s if predicted else None,
+        "predicted_idle": list(predicted.idle) if predicted else None,
+        "losses": history.losses.tolist(),
+        "validation_losses": history.validation_losses.tolist() if validated else None,
+        "epoch_accuracies": history.accuracies,
+        "best_epochs": found.best_epochs,
+        "accuracy": final.accuracy if final else None,
+        "teacher_accuracy": final.teacher_accuracy if final else None,
+    }
+
+
+def _save(
+    args: argparse.Namespace, prepared: Prepared, students: Sequence[dict[str, torch.Tensor]]
+) -> dict[str, Any]:
+    """Write student and architecture; return the architecture as a figure."""
+    blocks: list[nn.Module] = []
+    for pair, state in zip(prepared.network.pairs, students, strict=True):
+        pair.student.load_state_dict(state)
+        blocks.append(pair.student)
+    recipe, figures = prepared.recipe, {}
+    supernets = [block for block in blocks if isinstance(block, SupernetBlock)]
+    if prepared.network.searching:
+        found = derive(supernets)
+        recipe, blocks = _derived(recipe, found, supernets)
+        figures["architecture"] = found
+        if args.architecture_out:
+            write_architecture(args.architecture_out, found)
+    if args.out:
+        model = assemble(blocks, prepared.network.head).cpu()
+        write_student(args.out, recipe, model)
+    return figures
+
+
+def _derived(
+    recipe: Recipe, found: Architecture, supernets: Sequence[SupernetBlock]
+) -> tuple[Recipe, list[nn.Module]]:
+    """Return the derived blocks with the supernets' weights, and their recipe."""
+    blocks = derived_blocks(recipe.built_in(), found)
+    for block, supernet, names in zip(blocks, supernets, found, strict=True):
+        assert isinstance(block, DerivedBlock)
+        inherit(block, supernet, names)
+    return replace(recipe, architecture=found), blocks
+
+
+def _say(figures: dict[str, Any], plan: Plan, found: Distilled) -> None:
+    if figures["accuracy"] is not None:
+        print(
+            f"kept       student {100 * figures['accuracy']:.2f} %, "
+            f"teacher {100 * figures['teacher_accuracy']:.2f} %"
+        )
+    print(
+        f"trained    {figures['steps']} steps on {figures['ranks']} rank(s), "
+        f"{figures['seconds']:.3f} s, {1e3 * figures['step_s']:.2f} ms a step, "
+        f"{quantity(figures['images_per_s'], 'images/s')}"
+    )
+    times, predicted = found.times, plan.prediction
+    if predicted is not None:
+        print(predicted_table((predicted.step_s, times.step_s), (predicted.idle, times.idle)))
+    else:
+        print("idle       " + ", ".join(f"{100 * idle:.1f} %" for idle in times.idle))
