@@ -20,7 +20,7 @@ from hpc.pipebd.preparation import Prepared, TrainingOptions, prepare
 from hpc.pipebd.profile import Profile, check_fits
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
-from hpc.pipebd.session import Session, recipe_of, session
+from hpc.pipebd.session import recipe_of, session
 from hpc.pipebd.train_report import report, tell_epoch
 from hpc.report.progress import progress
 from hpc.report.trace import SpanLog
