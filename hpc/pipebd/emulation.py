@@ -23,21 +23,28 @@ SLICE_S = 1e-3
 """Longest sleep in one go: in between messages are moved."""
 CARRIED_S = 5e-3
 """Most of what was slept too long that is made up for."""
+GAP_S = 5e-4
+"""Longest time between two sleeps that is the host's own work and not a wait for somebody."""
 
 
 class Sleeper:
     """Spends time asleep, exactly on average: what one sleep takes too long the next is shorter.
+
+    So is what the host does between two sleeps: a device would compute meanwhile.
 
     poll : moves messages; called between slices.
     """
 
     def __init__(self, poll: Callable[[], None]) -> None:
         self._poll = poll
-        self._overslept = 0.0
+        self._overslept, self._ended = 0.0, -1.0
 
     def spend(self, seconds: float) -> None:
-        """Return after `seconds`, less what was slept too long before."""
-        self.until(perf_counter() + seconds - self._overslept)
+        """Return after `seconds`, less what is to be made up for."""
+        begin = perf_counter()
+        gap = begin - self._ended
+        owed = self._overslept + (gap if gap < GAP_S else 0.0)
+        self.until(begin + seconds - owed)
 
     def until(self, deadline: float) -> None:
         """Return when `perf_counter` says so."""
@@ -45,7 +52,7 @@ class Sleeper:
         while (left := deadline - perf_counter()) > 0:
             sleep(min(left, SLICE_S))
             self._poll()
-        self._overslept = min(-left, CARRIED_S)
+        self._overslept, self._ended = min(-left, CARRIED_S), deadline - left
 
 
 class EmulatedWork:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hpc.pipebd import emulation
-from hpc.pipebd.emulation import CARRIED_S, SLICE_S, EmulatedProgram, Sleeper
+from hpc.pipebd.emulation import CARRIED_S, GAP_S, SLICE_S, EmulatedProgram, Sleeper
 from hpc.pipebd.reducer import Alone
 from hpc.pipebd.work import Round
 from tests.pipebd.profile_cases import plain, profile_of
@@ -16,7 +16,7 @@ class Clock:
     """Time passes only asleep; every sleep takes `late_s` longer than asked for."""
 
     def __init__(self, late_s=0.0):
-        self.time_s, self.late_s, self.sleeps, self.polls = 0.0, late_s, [], 0
+        self.time_s, self.late_s, self.sleeps, self.polls = 10.0, late_s, [], 0
 
     def sleep(self, seconds):
         self.sleeps.append(seconds)
@@ -35,18 +35,19 @@ def clock(monkeypatch):
 
 
 def test_a_long_sleep_is_cut_into_slices_with_polls_between(clock):
-    Sleeper(clock.poll).spend(10.5 * SLICE_S)
+    _, seconds = spent(clock, lambda: Sleeper(clock.poll).spend(10.5 * SLICE_S))
     assert max(clock.sleeps) <= SLICE_S
     assert clock.polls >= 11
-    assert clock.time_s == pytest.approx(10.5 * SLICE_S)
+    assert seconds == pytest.approx(10.5 * SLICE_S)
 
 
 def test_what_was_slept_too_long_is_made_up_for(clock):
     clock.late_s = 1e-4
     sleeper = Sleeper(clock.poll)
+    begin = clock.time_s
     for _ in range(50):
         sleeper.spend(0.9 * SLICE_S)
-    assert clock.time_s == pytest.approx(50 * 0.9 * SLICE_S, abs=2e-4)
+    assert clock.time_s - begin == pytest.approx(50 * 0.9 * SLICE_S, abs=2e-4)
 
 
 def test_a_long_delay_is_not_made_up_for_by_skipping_work(clock):
@@ -57,6 +58,15 @@ def test_a_long_delay_is_not_made_up_for_by_skipping_work(clock):
     begin = clock.time_s
     sleeper.spend(2 * CARRIED_S)
     assert clock.time_s - begin == pytest.approx(CARRIED_S)
+
+
+@pytest.mark.parametrize(("gap_s", "waited_s"), [(GAP_S / 2, 0.0), (2 * GAP_S, 2 * GAP_S)])
+def test_the_hosts_own_work_between_sleeps_counts_but_waiting_does_not(clock, gap_s, waited_s):
+    sleeper, begin = Sleeper(clock.poll), clock.time_s
+    sleeper.spend(SLICE_S)
+    clock.time_s += gap_s
+    sleeper.spend(SLICE_S)
+    assert clock.time_s - begin == pytest.approx(2 * SLICE_S + waited_s)
 
 
 class Group:
