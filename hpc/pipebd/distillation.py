@@ -112,7 +112,8 @@ class _Watch:
             found = {block: loss}
             self.history.validation_losses[epoch, block] = loss if reducer.rank == 0 else 0.0
         self.best.offer(epoch, mine[-1:], found if self._keep_best else None)
-        self._tell(EpochReport(epoch, losses, block=block))
+        whole = reducer.sum(torch.from_numpy(losses.copy())).numpy()
+        self._tell(EpochReport(epoch, whole, block=block))
 
 
 Tell = Callable[[EpochReport], None]
