@@ -16,11 +16,15 @@ PINGS = 20
 def offset_s(comm: MPI.Comm) -> float:
     """Return what to add to this rank's `perf_counter` to get rank 0's. Collective.
 
-    Off by at most half of the quickest round trip.
+    0 on rank 0's host, whose ranks share a clock; else off by at most half of the quickest
+    round trip.
     """
+    hosts = comm.allgather(MPI.Get_processor_name())
     if comm.rank == 0:
         for peer in range(1, comm.size):
-            _answer(comm, peer)
+            if hosts[peer] != hosts[0]:
+                _answer(comm, peer)
+    if hosts[comm.rank] == hosts[0]:
         return 0.0
     offset, _ = min((_ask(comm) for _ in range(PINGS)), key=lambda pair: pair[1])
     return offset
