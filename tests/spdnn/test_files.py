@@ -9,6 +9,7 @@ from hpc.io.plan import Plan, block_plan, write_plan
 from hpc.io.shard import build_shard
 from hpc.io.sharded import write_sharded
 from hpc.spdnn.load import load_shard
+from hpc.spdnn.row_order import reorder
 from hpc.spdnn.save import save_network
 from tests.spdnn.serial import random_layers, random_plan
 
@@ -33,6 +34,7 @@ def files(comm, shared_tmp):
 
 
 def assert_same_shard(found, expected):
+    reorder(expected)
     assert found.sizes == expected.sizes and found.fingerprint == expected.fingerprint
     for ours, theirs in zip(found.ids, expected.ids, strict=True):
         np.testing.assert_array_equal(ours, theirs)
