@@ -39,6 +39,11 @@ def _infer(commands: Any) -> None:
         help="compare with these categories ('kept': those stored with the inputs); "
         "exit code 1 if they differ",
     )
+    parser.add_argument(
+        "--no-merge",
+        action="store_true",
+        help="compute every column, also those that are equal on all ranks",
+    )
     add_common(parser)
     parser.set_defaults(run=_run_infer)
 

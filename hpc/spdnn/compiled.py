@@ -1,7 +1,7 @@
 """The numba loops compiled for this host, once per host type, however many ranks start at once.
 
-Machine code is kept in a folder of its own for each (processor, versions, source,
-dtype). It is made aside and renamed into place, so a rank finds all of it or none,
+Machine code is kept in a folder of its own for each (source, dtype, processor,
+versions). It is made aside and renamed into place, so a rank finds all of it or none,
 and ranks that start together wait for the one that compiles.
 """
 
@@ -11,46 +11,37 @@ import contextlib
 import fcntl
 import functools
 import hashlib
+import importlib
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import llvmlite
 import numba
 import numpy as np
-import numpy.typing as npt
 from llvmlite import binding
-from numba import types
 
-from hpc.spdnn import numba_loops, vectors
+from hpc.spdnn import vectors
 
-
-@dataclass(frozen=True)
-class Loops:
-    """The compiled functions of `hpc.spdnn.numba_loops` for one dtype.
-
-    widest : columns of the largest tile that stays in this host's registers.
-    """
-
-    multiply: Callable[..., None]
-    add_transposed: Callable[..., None]
-    add_gradient: Callable[..., None]
-    add_rows: Callable[..., None]
-    widest: int
+Functions = dict[str, Callable[..., None]]
 
 
 @functools.cache
-def loops(dtype: np.dtype[np.floating]) -> Loops:
-    """Return the loops for float32 or float64, from the cache or compiled now (seconds)."""
+def loops(module_name: str, dtype: np.dtype[np.floating]) -> SimpleNamespace:
+    """Return a module's loops for float32 or float64, from the cache or compiled now (seconds).
+
+    The module has `signatures(dtype)`: the argument types of each of its loops, by name.
+    """
+    module = importlib.import_module(module_name)
     base = cache_folder()
-    final = base / f"{_key()}-{dtype.name}"
+    final = base / f"{module_name.rsplit('.', 1)[1]}-{dtype.name}-{_key(module)}"
     with _alone(base):
-        functions = (_compile if final.is_dir() else _compile_aside)(dtype, final)
-    return Loops(**functions, widest=widest_tile(dtype))
+        functions = (_compile if final.is_dir() else _compile_aside)(module, dtype, final)
+    return SimpleNamespace(**functions)
 
 
 def cache_folder() -> Path:
@@ -66,14 +57,7 @@ def cache_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="relaycut-"))
 
 
-def widest_tile(dtype: npt.DTypeLike) -> int:
-    """Return the columns whose sums take eight registers, at most 64."""
-    features = binding.get_host_cpu_features()
-    bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
-    return min(64, 8 * bits // (8 * np.dtype(dtype).itemsize))
-
-
-def _key() -> str:
+def _key(module: ModuleType) -> str:
     """Return what the machine code depends on, hashed."""
     digest = hashlib.sha256()
     for part in (
@@ -84,8 +68,8 @@ def _key() -> str:
         np.__version__,
     ):
         digest.update(part.encode())
-    for module in (numba_loops, vectors):
-        digest.update(Path(str(module.__file__)).read_bytes())
+    for source in (module, vectors):
+        digest.update(Path(str(source.__file__)).read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -98,11 +82,11 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _compile_aside(dtype: np.dtype[np.floating], final: Path) -> dict[str, Callable[..., None]]:
+def _compile_aside(module: ModuleType, dtype: np.dtype[np.floating], final: Path) -> Functions:
     """Compile into a folder of our own and rename it; another's that came first is as good."""
     aside = Path(tempfile.mkdtemp(prefix="compiling-", dir=final.parent))
     try:
-        functions = _compile(dtype, aside)
+        functions = _compile(module, dtype, aside)
         with contextlib.suppress(OSError):
             aside.rename(final)
     finally:
@@ -110,36 +94,20 @@ def _compile_aside(dtype: np.dtype[np.floating], final: Path) -> dict[str, Calla
     return functions
 
 
-def _compile(dtype: np.dtype[np.floating], folder: Path) -> dict[str, Callable[..., None]]:
-    """Return the functions, their code read from or written to `folder`."""
+def _compile(module: ModuleType, dtype: np.dtype[np.floating], folder: Path) -> Functions:
+    """Return the loops, their code read from or written to `folder`."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:
-        return {name: _function(name, kinds) for name, kinds in _signatures(dtype).items()}
+        kinds = module.signatures(dtype)
+        return {name: _function(getattr(module, name), kind) for name, kind in kinds.items()}
     finally:
         numba.config.CACHE_DIR = before
 
 
-def _function(name: str, kinds: tuple[Any, ...]) -> Callable[..., None]:
-    made = numba.njit(cache=True, nogil=True, error_model="numpy")(getattr(numba_loops, name))
-    made.compile(kinds)
+def _function(loop: Callable[..., None], kind: tuple[Any, ...]) -> Callable[..., None]:
+    made = numba.njit(cache=True, nogil=True, error_model="numpy")(loop)
+    made.compile(kind)
     made.disable_compile()
     compiled: Callable[..., None] = made
     return compiled
-
-
-def _signatures(dtype: np.dtype[np.floating]) -> dict[str, tuple[Any, ...]]:
-    number = types.float32 if dtype == np.float32 else types.float64
-    floats, ints, integer = number[::1], types.int32[::1], types.intp
-    span = types.UniTuple(integer, 2)
-    weights = types.Tuple((ints, ints, floats))
-    pattern = types.UniTuple(ints, 3)
-    limit = types.float64
-    output = types.Tuple((ints, types.uint8[::1], floats, limit, limit, types.boolean))
-    panels = (floats, integer)
-    return {
-        "multiply": (weights, output, *panels, *panels, integer, span, span, integer),
-        "add_transposed": (types.UniTuple(ints, 4), floats, floats, floats, integer, span, integer),
-        "add_gradient": (pattern, floats, *panels, *panels, integer, span, span),
-        "add_rows": (floats, output, *panels, integer, span),
-    }

@@ -33,6 +33,7 @@ class Forward:
     biases : per layer (n_out,).
     levels : L+1 arrays (panels, n_ext, width), from `hpc.spdnn.levels`. Own rows of level 0
         are the input, own rows of the last level the output.
+    buffers : to share with other passes that never run at the same time.
     """
 
     def __init__(
@@ -42,9 +43,10 @@ class Forward:
         weights: list[list[Weights]],
         biases: list[Floats],
         levels: list[Floats],
+        buffers: Buffers | None = None,
     ) -> None:
         panels, _, width = levels[0].shape
-        buffers = plan_buffers(shard, panels, width, levels[0].dtype)
+        buffers = buffers or plan_buffers(shard, panels, width, levels[0].dtype)
         self.levels = levels
         self.layers = [
             ForwardLayer(

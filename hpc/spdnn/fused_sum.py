@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from hpc.io.shard import LayerShard
 from hpc.spdnn.activations import CURVES
-from hpc.spdnn.compiled import loops
 from hpc.spdnn.kernels import Kernel, Weights
+from hpc.spdnn.numba_kernel import product_loops, widest_tile
 from hpc.spdnn.ordered_sum import OrderedSum
 from hpc.spdnn.panels import flat
 
@@ -39,7 +39,7 @@ class FusedSum(OrderedSum):
     ) -> None:
         x, z = levels[0], levels[1][:, : layer.n_out]
         super().__init__(kernel, weights[1:], x, z, store, scratch)
-        self._loops = loops(x.dtype)
+        self._loops, self._widest = product_loops(x.dtype), widest_tile(x.dtype)
         self._sources, self._targets = flat(x), flat(z)
         self._curve = CURVES.get(layer.activation)
         low, high = _limits(layer.activation, layer.clip)
@@ -70,7 +70,7 @@ class FusedSum(OrderedSum):
         weights = self._weights[index]
         self._loops.multiply(
             weights.csr, self._outputs[index], *self._sources, *self._targets,
-            self._x.shape[2], panels, (0, weights.n_rows), self._loops.widest,
+            self._x.shape[2], panels, (0, weights.n_rows), self._widest,
         )  # fmt: skip
 
     def _multiply_and_add(self, index: int) -> None:

@@ -16,14 +16,16 @@ from hpc.io.samples import SamplesFile, open_samples
 from hpc.io.shard import Shard
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.counters import Counted, count
-from hpc.spdnn.forward import Forward
 from hpc.spdnn.inputs import check_inputs
 from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.kernels import kernel as default_kernel
-from hpc.spdnn.levels import columns, set_columns, turning_levels
-from hpc.spdnn.runtime import Runtime, layer_weights
+from hpc.spdnn.levels import columns, set_columns
+from hpc.spdnn.merge import Merger
+from hpc.spdnn.merging_pass import MergingPass
+from hpc.spdnn.runtime import Runtime
 
 Floats = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.int32]
 Progress = Callable[[int, str], None]
 ScoreSink = Callable[[int, Floats], None]
 """Takes the first sample's number (0-based) and the last level's values, (batch, n_L)."""
@@ -38,6 +40,8 @@ class Inference:
     seconds : wall time of the passes without reading the file, the slowest rank's.
     clock : this rank's seconds: compute, wait, pack, read.
     counted : what ran over MPI, summed over the ranks.
+    columns : (L,) columns that went through each layer; with equal columns merged, fewer than
+        the samples. What is counted is the plan's volume of each layer times its columns.
     """
 
     categories: npt.NDArray[np.int64]
@@ -45,6 +49,7 @@ class Inference:
     seconds: float
     clock: Stopwatch = field(repr=False)
     counted: Counted
+    columns: npt.NDArray[np.int64]
 
 
 def infer(
@@ -55,6 +60,7 @@ def infer(
     batch: int = 256,
     scores: ScoreSink | None = None,
     kernel: Kernel | None = None,
+    merge: bool = True,
     progress: Progress = lambda steps, note: None,
 ) -> Inference:
     """Run all samples of file `x` through the network that `shard` is a share of. Collective.
@@ -63,6 +69,8 @@ def infer(
     ----------
     comm : communicator of shard.size ranks; this rank's share is `shard` (`load_shard`).
     batch : samples at a time, at least 1.
+    merge : compute columns that are equal on every rank once; changes no bit of the answer
+        (numba kernel).
     scores : given on all ranks or on none; called on rank 0 with each batch's last level.
 
     Raises
@@ -77,79 +85,98 @@ def infer(
         with open_samples(x) as samples:
             check_inputs(samples, shard)
     with open_samples(x) as samples:
-        return _Run(comm, shard, samples, batch, kernel or default_kernel()).all(scores, progress)
+        run = _Run(comm, shard, samples, batch, kernel or default_kernel(), merge, scores)
+        return run.all(progress)
+
+
+def equal_columns(comm: MPI.Comm, shard: Shard, kernel: Kernel) -> Merger | None:
+    """Return what merges equal columns, where the kernel is a compiled one."""
+    if kernel.name != "numba":
+        return None
+    from hpc.spdnn.equal_columns import EqualColumns
+
+    return EqualColumns(comm, shard.dtype)
 
 
 class _Run:
-    """One inference run: forward passes by batch size, flags and scores."""
+    """One inference run: batches, flags and scores."""
 
     def __init__(
-        self, comm: MPI.Comm, shard: Shard, samples: SamplesFile, batch: int, kernel: Kernel
+        self,
+        comm: MPI.Comm,
+        shard: Shard,
+        samples: SamplesFile,
+        batch: int,
+        kernel: Kernel,
+        merge: bool,
+        scores: ScoreSink | None,
     ) -> None:
         self._comm, self._shard, self._samples = comm, shard, samples
         self._n = samples.header.n_samples
         self._batch = min(batch, self._n)
         self._runtime = Runtime(comm, kernel, Stopwatch())
-        self._passes: dict[int, Forward] = {}
+        self._alive = np.zeros(self._n, np.uint8)
+        self._scores = scores
+        merger = equal_columns(comm, shard, kernel) if merge else None
+        self._pass = MergingPass(
+            self._runtime, shard, self._batch, merger, scores is None, self._take
+        )
 
-    def all(self, scores: ScoreSink | None, progress: Progress) -> Inference:
-        alive = np.zeros(self._n, np.uint8)
+    def all(self, progress: Progress) -> Inference:
         clock = self._runtime.clock
         for size in {self._batch, self._n % self._batch} - {0}:
-            self._passes[size] = self._plan(size)
+            self._pass.plan(size)
         self._comm.Barrier()
         clock.restart()
         for start in range(0, self._n, self._batch):
             stop = min(start + self._batch, self._n)
-            last = self._pass(start, stop)
-            alive[start:stop] = last.any(axis=1).reshape(-1)
-            clock.lap("compute")
-            if scores:
-                self._gather(start, last, scores)
+            self._fill(start, stop)
+            self._pass.run(np.arange(start, stop, dtype=np.int32))
             progress(stop - start, "")
-        self._comm.Allreduce(MPI.IN_PLACE, alive, op=MPI.MAX)
+        self._pass.finish()
+        self._comm.Allreduce(MPI.IN_PLACE, self._alive, op=MPI.MAX)
         clock.lap("wait")
-        return self._result(alive)
+        return self._result()
 
-    def _plan(self, size: int) -> Forward:
-        shard = self._shard
-        biases = [layer.bias for layer in shard.layers]
-        levels = turning_levels(shard, size, shard.dtype)
-        return Forward(self._runtime, shard, layer_weights(shard), biases, levels)
-
-    def _pass(self, start: int, stop: int) -> Floats:
-        clock, forward = self._runtime.clock, self._passes[stop - start]
+    def _fill(self, start: int, stop: int) -> None:
+        """Put the inputs of samples start..stop-1 in place."""
+        clock = self._runtime.clock
         with together(self._comm):
             raw = self._samples.own(start, stop, self._shard.ids[0])
             clock.lap("read")
             x = self._samples.decode(raw, start, stop, self._shard.dtype)
-        set_columns(forward.levels[0], x)
+        set_columns(self._pass.first_level(stop - start), x)
         clock.lap("pack")
-        return forward.run()
 
-    def _gather(self, start: int, last: Floats, scores: ScoreSink) -> None:
+    def _take(self, last: Floats, samples: Ints, column: Ints) -> None:
+        """Note which samples are alive in the last level, (panels, n_out, width)."""
+        self._alive[samples] = last.any(axis=1).reshape(-1)[column]
+        self._runtime.clock.lap("compute")
+        if self._scores:
+            self._gather(last, int(samples[0]), column, self._scores)
+
+    def _gather(self, last: Floats, start: int, column: Ints, scores: ScoreSink) -> None:
         """Bring a batch's last level to rank 0 and hand it to `scores`."""
         gathered = self._comm.gather((self._shard.ids[-1], columns(last)))
         self._runtime.clock.lap("wait")
         if gathered is not None:
-            whole = np.empty((last.shape[0] * last.shape[2], self._shard.sizes[-1]), last.dtype)
+            whole = np.empty((len(column), self._shard.sizes[-1]), last.dtype)
             for ids, rows in gathered:
-                whole[:, ids] = rows.T
+                whole[:, ids] = rows.T[column]
             scores(start, whole)
             self._runtime.clock.lap("read")
 
-    def _result(self, alive: npt.NDArray[np.uint8]) -> Inference:
+    def _result(self) -> Inference:
         clock = self._runtime.clock
-        mine = clock.total("compute", "pack", "wait")
+        mine = clock.total("compute", "pack", "wait", "merge")
         seconds = self._comm.allreduce(mine, op=MPI.MAX)
-        exchanges = [e for forward in self._passes.values() for e in forward.exchanges]
-        counted = count(self._comm, exchanges)
-        for forward in self._passes.values():
-            forward.free()
+        counted = count(self._comm, self._pass.exchanges)
+        self._pass.free()
         return Inference(
-            np.flatnonzero(alive).astype(np.int64) + 1,
+            np.flatnonzero(self._alive).astype(np.int64) + 1,
             self._n,
             seconds,
             clock,
             counted,
+            self._pass.columns,
         )

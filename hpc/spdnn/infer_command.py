@@ -43,6 +43,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 batch=args.batch,
                 scores=sink,
                 kernel=local,
+                merge=not args.no_merge,
                 progress=advance,
             )
         return _report(args, comm, loaded, result, truth)
@@ -112,7 +113,11 @@ def _figures(
     result: Inference,
     ranks: dict[str, list[float]],
 ) -> dict[str, Any]:
-    """Volume and messages are forward, per input and per pass, as `partition stats` has them."""
+    """Volume and messages are forward, per input and per pass, as `partition stats` has them.
+
+    columns : that went through each layer; where equal ones are merged, the volume is the
+    plan's words of each layer times its columns, over the images.
+    """
     passes = -(-result.n_samples // args.batch)
     counted = result.counted
     return {
@@ -127,6 +132,7 @@ def _figures(
         "categories": len(result.categories),
         "volume_words": counted.words_sent / result.n_samples,
         "messages": counted.messages_sent / passes,
+        "columns": result.columns.tolist(),
         "words_sent": counted.words_sent,
         "words_received": counted.words_received,
         "messages_sent": counted.messages_sent,

@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hpc.io.shard import Shard
+from hpc.spdnn.panels import aligned
 
 Floats = npt.NDArray[np.floating]
-PANEL_WIDTH = 128
-"""Columns of a panel at most, where the batch divides well."""
+PANEL_WIDTH = 64
+"""Columns of a panel at most, where the batch divides well: a row's sums fit the registers."""
 NARROWEST = 16
 """A divisor of the batch below this is not worth cutting it into panels."""
 
@@ -34,14 +35,15 @@ def level_rows(shard: Shard) -> list[int]:
 def kept_levels(shard: Shard, batch: int, dtype: npt.DTypeLike) -> list[Floats]:
     """Return one (panels, n_ext, width) array for every level: training needs them all."""
     panels, width = panel_shape(batch)
-    return [np.zeros((panels, rows, width), dtype) for rows in level_rows(shard)]
+    shapes = [(panels, rows, width) for rows in level_rows(shard)]
+    return [aligned(int(np.prod(shape)), dtype).reshape(shape) for shape in shapes]
 
 
 def turning_levels(shard: Shard, batch: int, dtype: npt.DTypeLike) -> list[Floats]:
     """Return the levels' arrays in two buffers used in turn: inference forgets."""
     panels, width = panel_shape(batch)
     rows = level_rows(shard)
-    buffers = [np.zeros(max(rows[turn::2], default=0) * batch, dtype) for turn in (0, 1)]
+    buffers = [aligned(max(rows[turn::2], default=0) * batch, dtype) for turn in (0, 1)]
     return [buffers[k % 2][: n * batch].reshape(panels, n, width) for k, n in enumerate(rows)]
 
 
@@ -52,7 +54,10 @@ def columns(array: Floats) -> Floats:
 
 
 def set_columns(array: Floats, values: Floats) -> None:
-    """Fill the first rows of (panels, n_ext, width) from a (rows, batch) array."""
-    panels, _, width = array.shape
-    rows = values.shape[0]
-    array[:, :rows] = values.reshape(rows, panels, width).transpose(1, 0, 2)
+    """Fill the first rows of (panels, n_ext, width) from (rows, batch); zeros beyond the batch."""
+    width = array.shape[2]
+    rows = len(values)
+    for panel in range(len(array)):
+        piece = values[:, panel * width : (panel + 1) * width]
+        array[panel, :rows, : piece.shape[1]] = piece
+        array[panel, :rows, piece.shape[1] :] = 0

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+from types import SimpleNamespace
+
 import numpy as np
 import numpy.typing as npt
+from llvmlite import binding
 
 from hpc.spdnn.compiled import loops
 from hpc.spdnn.kernels import SampledOuter, Weights
@@ -11,6 +15,19 @@ from hpc.spdnn.panels import flat
 
 Floats = npt.NDArray[np.floating]
 Output = tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8], Floats, float, float, bool]
+
+
+def product_loops(dtype: np.dtype[np.floating]) -> SimpleNamespace:
+    """Return the compiled loops of `hpc.spdnn.numba_loops` for a dtype."""
+    return loops("hpc.spdnn.numba_loops", dtype)
+
+
+@functools.cache
+def widest_tile(dtype: npt.DTypeLike) -> int:
+    """Return how many columns' sums take eight registers of this host, at most 64."""
+    features = binding.get_host_cpu_features()
+    bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+    return min(64, bits // np.dtype(dtype).itemsize)
 
 
 class NumbaKernel:
@@ -23,24 +40,24 @@ class NumbaKernel:
 
     def multiply(self, weights: Weights, x: Floats, out: Floats) -> None:
         """Set out = W x, (m, width)."""
-        compiled, m = loops(x.dtype), weights.n_rows
-        compiled.multiply(
+        m = weights.n_rows
+        product_loops(x.dtype).multiply(
             weights.csr, self._in_order(m, x.dtype), x.reshape(-1), 0, out.reshape(-1), 0,
-            x.shape[1], (0, 1), (0, m), compiled.widest,
+            x.shape[1], (0, 1), (0, m), widest_tile(x.dtype),
         )  # fmt: skip
 
     def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
         """Add Wᵀ delta[weights.rows] to out, (n_ext, width)."""
-        compiled, transposed = loops(out.dtype), weights.transposed
-        compiled.add_transposed(
+        transposed = weights.transposed
+        product_loops(out.dtype).add_transposed(
             transposed, weights.data, delta.reshape(-1), out.reshape(-1), out.shape[1],
-            (0, len(transposed[1])), compiled.widest,
+            (0, len(transposed[1])), widest_tile(out.dtype),
         )  # fmt: skip
 
     def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
         """Add delta xᵀ on the pattern, (nnz,), over all panels."""
         pattern = gradient.pattern
-        loops(x.dtype).add_gradient(
+        product_loops(x.dtype).add_gradient(
             pattern, gradient.values, *flat(delta), *flat(x), x.shape[2],
             (0, len(x)), (0, len(pattern[2])),
         )  # fmt: skip

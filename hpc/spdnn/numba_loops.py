@@ -11,9 +11,26 @@ in, so its bits depend neither on its place nor on the columns beside it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from hpc.spdnn.vectors import add, add_product, add_scaled, clamp, load, store, total_of, zeros
+
+
+def signatures(dtype):
+    """Return the argument types of each loop for float32 or float64."""
+    number = types.float32 if dtype == np.float32 else types.float64
+    floats, ints, integer, limit = number[::1], types.int32[::1], types.intp, types.float64
+    span = types.UniTuple(integer, 2)
+    weights = types.Tuple((ints, ints, floats))
+    pattern = types.UniTuple(ints, 3)
+    output = types.Tuple((ints, types.uint8[::1], floats, limit, limit, types.boolean))
+    panels = (floats, integer)
+    return {
+        "multiply": (weights, output, *panels, *panels, integer, span, span, integer),
+        "add_transposed": (types.UniTuple(ints, 4), floats, floats, floats, integer, span, integer),
+        "add_gradient": (pattern, floats, *panels, *panels, integer, span, span),
+        "add_rows": (floats, output, *panels, integer, span),
+    }
 
 
 @njit(inline="always")

@@ -1,4 +1,4 @@
-"""Panels as the compiled loops see them: flat numbers and the distance between two panels."""
+"""Panels as the compiled loops want them: aligned, flat, and so far apart."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 Floats = npt.NDArray[np.floating]
+LINE = 64
+"""Bytes of a cache line and of the widest vector register."""
 
 
 def flat(array: Floats) -> tuple[Floats, int]:
@@ -20,3 +22,11 @@ def flat(array: Floats) -> tuple[Floats, int]:
     pitch = array.strides[0] // array.itemsize
     size = (panels - 1) * pitch + rows * width
     return as_strided(array, (size,), (array.itemsize,)), pitch
+
+
+def aligned(size: int, dtype: npt.DTypeLike) -> Floats:
+    """Return zeros that begin at a cache line, so that no vector of a row straddles two."""
+    kind = np.dtype(dtype)
+    memory = np.zeros(size * kind.itemsize + LINE, np.uint8)
+    start = -memory.ctypes.data % LINE
+    return memory[start : start + size * kind.itemsize].view(kind)

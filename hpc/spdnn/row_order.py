@@ -9,7 +9,6 @@ so, in the next layer, do their outputs. The inputs' level keeps its ascending o
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import _sparsetools
 
 from hpc.io.halo import Ints, Part
@@ -65,8 +64,9 @@ def _renumber_rows(part: Part, places: Ints) -> None:
 def _take_rows(part: Part, order: Ints) -> None:
     """Put the rows of a CSR into another order."""
     indices, data = np.empty_like(part.indices), np.empty_like(part.data)
-    pointers: tuple[npt.NDArray[np.integer], ...] = (part.indptr, part.indices)
-    _sparsetools.csr_row_index(len(order), order, *pointers, part.data, indices, data)
+    _sparsetools.csr_row_index(
+        len(order), order, part.indptr, part.indices, part.data, indices, data
+    )
     lengths = np.diff(part.indptr)[order]
     part.indices[...], part.data[...] = indices, data
     np.cumsum(lengths, out=part.indptr[1:])

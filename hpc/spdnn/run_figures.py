@@ -11,13 +11,14 @@ from hpc.report.figures import table
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.load import Loaded
 
-KINDS = ("compute", "wait", "pack", "read")
+KINDS = ("compute", "wait", "pack", "merge", "read")
 
 
 def per_rank(comm: MPI.Comm, loaded: Loaded, clock: Stopwatch) -> dict[str, list[float]] | None:
     """Return on rank 0 a list over ranks of each figure; None elsewhere. Collective.
 
-    compute_s, wait_s, pack_s, read_s : seconds. start_s, bytes_read : of loading the network.
+    compute_s, wait_s, pack_s, merge_s, read_s : seconds.
+    start_s, bytes_read : of loading the network.
     rank_edges : weights held. peak_bytes : the rank's largest resident memory so far.
     """
     mine: dict[str, float] = {f"{kind}_s": clock.total(kind) for kind in KINDS}
@@ -42,5 +43,5 @@ def rank_table(figures: dict[str, Any]) -> str:
         ]
         for rank in range(len(figures["rank_edges"]))
     ]
-    head = ["rank", "edges", "compute s", "wait s", "pack s", "read s", "peak MiB"]
+    head = ["rank", "edges", "compute s", "wait s", "pack s", "merge s", "read s", "peak MiB"]
     return table(head, rows)

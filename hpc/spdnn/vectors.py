@@ -164,3 +164,16 @@ def total_of(typing: Any, vector: Any) -> Any:
         return builder.extract_element(value, ir.Constant(INT32, 0))
 
     return vector.element(vector), code
+
+
+@intrinsic
+def or_bits(typing: Any, left: Any, right: Any) -> Any:
+    """or_bits(left, right): the bits of either, lane by lane."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = arguments[0].type
+        bits = ir.VectorType(ir.IntType(_bits(kind)), kind.count)
+        either = builder.or_(*(builder.bitcast(vector, bits) for vector in arguments))
+        return builder.bitcast(either, kind)
+
+    return left(left, right), code

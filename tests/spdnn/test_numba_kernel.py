@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hpc.io.halo import Part
-from hpc.spdnn import compiled
+from hpc.spdnn import compiled, numba_loops
 from hpc.spdnn.kernels import SampledOuter, ScipyKernel, Weights, kernel
+from hpc.spdnn.numba_kernel import widest_tile
 from hpc.spdnn.panels import flat
 from tests.spdnn.serial import random_layers
 
@@ -114,8 +115,8 @@ def test_flat_panels_share_the_memory():
 def test_ranks_that_start_together_share_one_compilation(tmp_path):
     """One compiles, the others wait and load; afterwards nobody compiles."""
     code = (
-        "import numpy as np; from hpc.spdnn.compiled import loops;"
-        "made = loops(np.dtype(np.float32)).multiply;"
+        "import numpy as np; from hpc.spdnn.numba_kernel import product_loops;"
+        "made = product_loops(np.dtype(np.float32)).multiply;"
         "print(sum(made.stats.cache_misses.values()), sum(made.stats.cache_hits.values()))"
     )
     env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -132,9 +133,9 @@ def test_ranks_that_start_together_share_one_compilation(tmp_path):
 
 
 def test_code_for_another_host_is_not_taken(monkeypatch):
-    here = compiled._key()
+    here = compiled._key(numba_loops)
     monkeypatch.setattr(compiled.binding, "get_host_cpu_name", lambda: "another")
-    assert compiled._key() != here
+    assert compiled._key(numba_loops) != here
 
 
 @pytest.mark.parametrize(
@@ -143,5 +144,5 @@ def test_code_for_another_host_is_not_taken(monkeypatch):
 )
 def test_the_tile_fits_the_hosts_registers(monkeypatch, features, single, double):
     monkeypatch.setattr(compiled.binding, "get_host_cpu_features", lambda: features)
-    assert compiled.widest_tile(np.float32) == single
-    assert compiled.widest_tile(np.float64) == double
+    assert widest_tile.__wrapped__(np.float32) == single
+    assert widest_tile.__wrapped__(np.float64) == double

@@ -1,0 +1,210 @@
+"""Batches through all layers, with equal columns merged on the way and survivors pooled.
+
+Between looks for equal columns the layers run as a `Forward` of their own, planned
+when a (stretch of layers, shape) is first met. Two buffers hold the levels in turn.
+What is left of a batch, once that is half of it or less, waits in a pool at its level
+until the pool is full, so deep layers see large batches of distinct columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.comm.exchange import Exchange
+from hpc.io.shard import Shard
+from hpc.spdnn.forward import Forward
+from hpc.spdnn.levels import PANEL_WIDTH, level_rows, panel_shape
+from hpc.spdnn.looks import Looks
+from hpc.spdnn.merge import Merger, fill_panels
+from hpc.spdnn.panels import aligned
+from hpc.spdnn.pool import Pool
+from hpc.spdnn.runtime import Buffers, Runtime, layer_weights, plan_buffers
+
+Floats = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.int32]
+Shape = tuple[int, int]
+Sink = Callable[[Floats, Ints, Ints], None]
+"""Takes own rows of the last level, (panels, n_out, width), samples and each one's column."""
+
+
+@dataclass
+class Wave:
+    """Columns under way: at which level, of which shape, in which buffer.
+
+    samples : (m,) their numbers. column : (m,) the column that stands for each.
+    """
+
+    level: int
+    shape: Shape
+    side: int
+    samples: Ints
+    column: Ints
+
+
+class MergingPass:
+    """Runs batches through a rank's share of a network.
+
+    Parameters
+    ----------
+    runtime : its communicator has shard.size ranks.
+    most : largest batch.
+    merger : finds equal columns; with it batches are padded to whole panels, without it every
+        column is computed and none is added.
+    pools : let survivors of batches wait for each other; else a batch is done when `run` returns.
+    sink : takes what comes out.
+
+    Attributes
+    ----------
+    columns : (L,) int64, columns that went through each layer so far.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        shard: Shard,
+        most: int,
+        merger: Merger | None,
+        pools: bool,
+        sink: Sink,
+    ) -> None:
+        self._runtime, self._shard, self._most, self._sink = runtime, shard, most, sink
+        self._merger, self._pooled = merger, pools and merger is not None
+        self._weights = layer_weights(shard)
+        self._rows = level_rows(shard)
+        self._looks = Looks(len(shard.layers))
+        self._room = most + most // 2 if self._pooled else most
+        panels, width = self._shape(self._room)
+        self._memory = [aligned(max(self._rows) * panels * width, shard.dtype) for _ in range(2)]
+        self._buffers: dict[Shape, Buffers] = {}
+        self._planned: dict[tuple[int, int, Shape, int], Forward] = {}
+        self._pools: dict[int, Pool] = {}
+        self.columns = np.zeros(len(shard.layers), np.int64)
+
+    def plan(self, batch: int) -> None:
+        """Plan the first layers for a batch size."""
+        self._stretch(Wave(0, self._shape(batch), 0, *_nothing()), self._next_stop(0))
+
+    def first_level(self, batch: int) -> Floats:
+        """Return where the own rows of a batch's inputs go: (panels, n_ext, width).
+
+        Columns from `batch` on are padding; they must be zero.
+        """
+        return self._level(0, 0, self._shape(batch))
+
+    def run(self, samples: Ints) -> None:
+        """Run the samples that lie in `first_level`, (batch,) numbers. Collective."""
+        order = np.arange(len(samples), dtype=np.int32)
+        self._descend(Wave(0, self._shape(len(samples)), 0, samples, order))
+        self._looks.end_batch()
+
+    def finish(self) -> None:
+        """Run what still waits in pools, the shallowest first. Collective."""
+        while filled := [level for level, pool in self._pools.items() if pool.count]:
+            self._run_pool(min(filled))
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """The exchanges, which count words and messages."""
+        return [e for forward in self._planned.values() for e in forward.exchanges]
+
+    def free(self) -> None:
+        """Release requests and datatypes. Local."""
+        for forward in self._planned.values():
+            forward.free()
+
+    def _descend(self, wave: Wave) -> None:
+        n_layers = len(self._shard.layers)
+        parked = False
+        while wave.level < n_layers and not parked:
+            stop = self._next_stop(wave.level)
+            level = self._stretch(wave, stop).run()
+            self.columns[wave.level : stop] += wave.shape[0] * wave.shape[1]
+            wave.side, wave.level = (wave.side + stop - wave.level) % 2, stop
+            if self._merger and stop < n_layers:
+                parked = self._merge(self._merger, wave, level)
+                self._runtime.clock.lap("merge")
+        if not parked:
+            self._sink(level[:, : len(self._shard.ids[-1])], wave.samples, wave.column)
+
+    def _merge(self, merger: Merger, wave: Wave, level: Floats) -> bool:
+        """Merge equal columns of a wave; return whether what is left waits in a pool."""
+        ids = self._shard.ids[wave.level]
+        own = level[:, : len(ids)]
+        found = merger.find(own, ids)
+        self._looks.saw(found is not None)
+        if found is None:
+            return False
+        if self._pooled and len(found.kept) <= self._most // 2:
+            wave.column = found.where[wave.column]
+            self._park(merger, wave, own, found.kept)
+            return True
+        found = fill_panels(found)
+        wave.shape, wave.side = self._shape(len(found.kept)), 1 - wave.side
+        merger.gather(own, found.kept, self._level(wave.level, wave.side, wave.shape), 0)
+        wave.column = found.where[wave.column]
+        return False
+
+    def _park(self, merger: Merger, wave: Wave, own: Floats, kept: Ints) -> None:
+        if wave.level not in self._pools:
+            panels, width = self._shape(max(self._room, PANEL_WIDTH))
+            self._pools[wave.level] = Pool(np.empty((panels, own.shape[1], width), own.dtype))
+        pool = self._pools[wave.level]
+        merger.gather(own, kept, pool.values, pool.count)
+        pool.add(wave.samples, wave.column, len(kept))
+        self._runtime.clock.lap("merge")
+        if pool.count > self._most:
+            self._run_pool(wave.level)
+
+    def _run_pool(self, level: int) -> None:
+        pool = self._pools[level]
+        shape = self._shape(pool.count)
+        target = self._level(level, 0, shape)
+        pool.copy_to(target)
+        samples, column = pool.empty()
+        self._descend(Wave(level, shape, 0, samples, column))
+
+    def _next_stop(self, level: int) -> int:
+        return self._looks.next_after(level) if self._merger else len(self._shard.layers)
+
+    def _shape(self, columns: int) -> Shape:
+        if self._merger is None:
+            return panel_shape(columns)
+        if columns <= PANEL_WIDTH:
+            return 1, columns
+        return -(-columns // PANEL_WIDTH), PANEL_WIDTH
+
+    def _level(self, level: int, side: int, shape: Shape) -> Floats:
+        panels, width = shape
+        rows = self._rows[level]
+        return self._memory[side][: panels * rows * width].reshape(panels, rows, width)
+
+    def _stretch(self, wave: Wave, stop: int) -> Forward:
+        """Return the layers from the wave's level to `stop` as a pass, planned when first met."""
+        start, shape, side = wave.level, wave.shape, wave.side
+        key = start, stop, shape, side
+        if key not in self._planned:
+            layers = slice(start, stop)
+            self._planned[key] = Forward(
+                self._runtime,
+                replace(self._shard, layers=self._shard.layers[layers]),
+                self._weights[layers],
+                [layer.bias for layer in self._shard.layers[layers]],
+                [self._level(k, (side + k - start) % 2, shape) for k in range(start, stop + 1)],
+                self._buffers_for(shape),
+            )
+        return self._planned[key]
+
+    def _buffers_for(self, shape: Shape) -> Buffers:
+        """Return buffers to share: those of the largest batch wherever batches are padded."""
+        largest = self._shape(self._room) if self._merger else shape
+        if largest not in self._buffers:
+            self._buffers[largest] = plan_buffers(self._shard, *largest, self._shard.dtype)
+        return self._buffers[largest]
+
+
+def _nothing() -> tuple[Ints, Ints]:
+    return np.empty(0, np.int32), np.empty(0, np.int32)
