@@ -22,14 +22,16 @@ Until = Callable[[Callable[[], bool]], None]
 """Waits until a function says so."""
 
 
-def rank_order_sum(comm: MPI.Comm, buffer: Any, until: Until) -> None:
+def rank_order_sum(
+    comm: MPI.Comm, buffer: Any, until: Until, small_bytes: int = SMALL_BYTES
+) -> None:
     """Replace `buffer` by its sum over `comm`: x_0 + x_1 + ... from left to right. Collective.
 
     Parameters
     ----------
     buffer : contiguous host memory that numpy can view (array, torch tensor on the CPU). One on
         a device is summed by MPI, in MPI's order.
-    until : how to wait.
+    until : how to wait. small_bytes : up to this size every rank gets everything.
     """
     if comm.size == 1:
         return
@@ -37,7 +39,7 @@ def rank_order_sum(comm: MPI.Comm, buffer: Any, until: Until) -> None:
         comm.Allreduce(MPI.IN_PLACE, buffer)
         return
     flat = np.asarray(buffer).reshape(-1)
-    if flat.nbytes <= SMALL_BYTES:
+    if flat.nbytes <= small_bytes:
         _gather_and_sum(comm, flat, until)
     else:
         _deal_and_sum(comm, flat, until)

@@ -15,6 +15,8 @@ NAP_S = 2e-4
 """Seconds that a rank sleeps before it looks again."""
 LOOKS = 10
 """Looks in a row: a large message takes several before it has moved as far as it can."""
+ONE_MESSAGE_BYTES = 1 << 24
+"""Up to this size ranks that sleep send each other everything: waiting twice takes them longer."""
 
 
 class Waiting(Protocol):
@@ -55,4 +57,4 @@ class Sleeping:
 
     def all_reduce(self, comm: MPI.Comm, message: Any) -> None:
         """Sum `message` over `comm`, in place and in rank order. Collective."""
-        rank_order_sum(comm, message, self.until)
+        rank_order_sum(comm, message, self.until, ONE_MESSAGE_BYTES)
