@@ -17,32 +17,36 @@ from partition.hypergraph import FREE, Blocks, Hypergraph, Longs, connectivity_c
 class CutProblem:
     """A hypergraph to be cut.
 
-    limit : the most weight of free vertices that a part may hold. seed : 0 or more.
+    limits : (P,), the most weight of free vertices that each part may hold. seed : 0 or more.
     """
 
     hypergraph: Hypergraph
-    parts: int
-    limit: int
+    limits: Longs
     seed: int
 
-    def scaled(self) -> tuple[Longs, int]:
-        """Return vertex weights and limit for a partitioner that wants weights of 1 or more.
+    @property
+    def parts(self) -> int:
+        """Number of parts, P."""
+        return len(self.limits)
+
+    def scaled(self) -> tuple[Longs, Longs]:
+        """Return vertex weights and limits for a partitioner that wants weights of 1 or more.
 
         The greatest common divisor is taken out. A fixed vertex then weighs 1; there is one
-        in each part or none at all, so a limit higher by 1 leaves the balance as it was.
+        in each part or none at all, so limits higher by 1 leave the balance as it was.
         """
         graph = self.hypergraph
         unit = max(int(np.gcd.reduce(graph.vertex_weight)), 1)
         is_fixed = graph.fixed != FREE
         weights = np.where(is_fixed, 1, graph.vertex_weight // unit)
-        return weights, self.limit // unit + bool(is_fixed.any())
+        return weights, self.limits // unit + bool(is_fixed.any())
 
 
 class Backend(Protocol):
     """Cuts hypergraphs into parts of bounded weight at a small connectivity cut."""
 
     def cut(self, problem: CutProblem) -> Blocks:
-        """Return the part of every vertex, (n,) int32. The same problem gives the same answer."""
+        """Return the part of every vertex, (n,) int32."""
         ...
 
 
@@ -54,11 +58,23 @@ class Refiner(Protocol):
         ...
 
 
-def best_cut(problem: CutProblem, backend: Backend, refiner: Refiner) -> Blocks:
-    """Return the better of the backend's cut and the refined one: balance first, then words."""
-    first = checked(problem, backend.cut(problem))
-    refined = checked(problem, refiner.refine(problem, first))
-    return min((refined, first), key=lambda blocks: _badness(problem, blocks))
+class Refined:
+    """A backend whose cuts are refined where that is worth its time; keeps the better cut.
+
+    most_vertices : larger hypergraphs are not refined.
+    """
+
+    def __init__(self, backend: Backend, refiner: Refiner, most_vertices: int) -> None:
+        self._backend, self._refiner = backend, refiner
+        self._most_vertices = most_vertices
+
+    def cut(self, problem: CutProblem) -> Blocks:
+        """Return the better of the cut and the refined one: balance first, then words."""
+        first = checked(problem, self._backend.cut(problem))
+        if problem.hypergraph.n_vertices > self._most_vertices:
+            return first
+        refined = checked(problem, self._refiner.refine(problem, first))
+        return min((refined, first), key=lambda blocks: _badness(problem, blocks))
 
 
 def checked(problem: CutProblem, blocks: Blocks) -> Blocks:
@@ -76,7 +92,7 @@ def checked(problem: CutProblem, blocks: Blocks) -> Blocks:
 
 def _badness(problem: CutProblem, blocks: Blocks) -> tuple[int, int]:
     loads = part_loads(problem.hypergraph, blocks, problem.parts)
-    excess = int(np.maximum(loads - problem.limit, 0).sum())
+    excess = int(np.maximum(loads - problem.limits, 0).sum())
     return excess, connectivity_cut(problem.hypergraph, blocks)
 
 

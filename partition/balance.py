@@ -1,75 +1,116 @@
-"""How heavy a part may be, and what balance the rows of a layer allow at all. Pure."""
+"""How heavy a part may be, and what balance the rows of a layer allow at all. Pure.
+
+`shares` is always (P,), what part of the work each part takes; their sum is 1.
+"""
 
 from __future__ import annotations
 
 import heapq
 
 import numpy as np
+import numpy.typing as npt
 
 from partition.hypergraph import Blocks, Longs
 
 ROUNDING = 1e-9
-"""Keeps (1 + ε) · mean from falling just below a whole number."""
+"""Keeps (1 + ε) · share from falling just below a whole number."""
+
+Shares = npt.NDArray[np.float64]
+
+
+def equal_shares(parts: int) -> Shares:
+    """Return the shares of equal machines."""
+    return np.full(parts, 1 / parts)
 
 
 def least_load(weights: Longs, parts: int) -> int:
     """Return a load that the heaviest part reaches whatever the assignment is.
 
     Of the j·P + 1 heaviest rows, some part holds j + 1, so at least the j + 1 lightest of
-    them; j = 0 is the heaviest row alone. For rows of equal weight the bound is exact.
+    them; j = 0 is the heaviest row alone. Every load is a multiple of the greatest common
+    divisor. For rows of equal weight the bound is exact.
     """
     falling = np.sort(weights)[::-1]
     total = np.concatenate(([0], np.cumsum(falling)))
     j = np.arange(-(-len(falling) // parts))
     bounds = total[j * parts + 1] - total[j * parts - j]
-    return int(max(bounds.max(initial=0), -(-int(total[-1]) // parts)))
+    bound = int(max(bounds.max(initial=0), -(-int(total[-1]) // parts)))
+    unit = max(int(np.gcd.reduce(weights)), 1)
+    return -(-bound // unit) * unit
 
 
-def asked_limit(weights: Longs, parts: int, epsilon: float) -> int:
-    """Return (1 + ε) · mean load, the paper's equation 2, in whole weights."""
-    return int((1 + epsilon) * (int(weights.sum()) / parts) + ROUNDING)
+def asked_limits(weights: Longs, shares: Shares, epsilon: float) -> Longs:
+    """Return (1 + ε) · the part's share, the paper's equation 2, in whole weights: (P,)."""
+    limits: Longs = ((1 + epsilon) * int(weights.sum()) * shares + ROUNDING).astype(np.int64)
+    return limits
 
 
-def part_limit(weights: Longs, parts: int, epsilon: float) -> int:
-    """Return the most weight that a part may hold.
+def part_limits(weights: Longs, shares: Shares, epsilon: float) -> Longs:
+    """Return the most weight that each part may hold: (P,).
 
-    What was asked, and more only where `least_load` says that no assignment is that even.
+    What was asked, and more only where the rows do not allow it: for equal machines where
+    `least_load` says so, else where dealing out the heaviest first does not manage.
     """
-    return max(asked_limit(weights, parts, epsilon), least_load(weights, parts))
+    asked = asked_limits(weights, shares, epsilon)
+    if is_equal(shares):
+        return np.maximum(asked, least_load(weights, len(shares)))
+    loads = np.bincount(spread(weights, shares), weights=weights, minlength=len(shares))
+    return asked if (loads <= asked).all() else np.maximum(asked, loads.astype(np.int64))
 
 
-def spread(weights: Longs, parts: int) -> Blocks:
-    """Assign rows for balance alone: heaviest first, each to the lightest part (LPT).
+def fits(weights: Longs, limits: Longs) -> bool:
+    """Say whether the limits leave room for these weights, as far as one can tell quickly."""
+    if (limits == limits[0]).all():
+        return least_load(weights, len(limits)) <= limits[0]
+    loads = np.bincount(spread(weights, limits / limits.sum()), weights, len(limits))
+    return bool((loads <= limits).all())
+
+
+def is_equal(shares: Shares) -> bool:
+    """Say whether all machines are equal."""
+    return bool((shares == shares[0]).all())
+
+
+def spread(weights: Longs, shares: Shares) -> Blocks:
+    """Assign rows for balance alone: heaviest first, each to the least loaded part (LPT).
 
     Returns
     -------
     (n,) int32 part of each row; the number of rows breaks ties, so that weightless rows
     spread too.
     """
-    loads = [(0, 0, part) for part in range(parts)]
+    cost = 1 / (shares * len(shares))
+    loads = [(0.0, 0.0, part) for part in range(len(shares))]
     blocks = np.empty(len(weights), np.int32)
     for row in np.argsort(-weights, kind="stable"):
         load, rows, part = loads[0]
         blocks[row] = part
-        heapq.heapreplace(loads, (load + int(weights[row]), rows + 1, part))
+        step = float(cost[part])
+        heapq.heapreplace(loads, (load + int(weights[row]) * step, rows + step, part))
     return blocks
 
 
-def shortfall(weights: Longs, owners: Blocks, parts: int, epsilon: float) -> str | None:
+def imbalance(loads: Longs, shares: Shares) -> float:
+    """Return how much heavier than its share the heaviest part is: max load / share - 1."""
+    total = int(loads.sum())
+    return float((loads / shares).max() / total - 1) if total else 0.0
+
+
+def shortfall(weights: Longs, owners: Blocks, shares: Shares, epsilon: float) -> str | None:
     """Say why the balance asked for is missed, or None where it is met.
 
     weights, owners : (n_out,) nonzeros and owner of each row of a layer.
     """
-    heaviest = int(np.bincount(owners, weights=weights, minlength=parts).max())
-    asked = asked_limit(weights, parts, epsilon)
-    if heaviest <= asked:
+    parts = len(shares)
+    loads = np.bincount(owners, weights=weights, minlength=parts).astype(np.int64)
+    asked = asked_limits(weights, shares, epsilon)
+    if (loads <= asked).all():
         return None
-    row = int(weights.argmax())
-    imbalance = heaviest * parts / int(weights.sum()) - 1
-    if weights[row] > asked:
-        reason = f"row {row} alone has {weights[row]} weights, a part may hold {asked}"
-    elif least_load(weights, parts) > asked:
+    row, room = int(weights.argmax()), int(asked.max())
+    if weights[row] > room:
+        reason = f"row {row} alone has {weights[row]} weights, a part may hold {room}"
+    elif (part_limits(weights, shares, epsilon) > asked).any():
         reason = f"its rows do not divide more evenly over {parts} parts"
     else:
-        reason = f"no more even cut was found; a part may hold {asked} weights"
-    return f"imbalance {imbalance:.4f} where {epsilon:g} was asked: {reason}"
+        reason = f"no more even cut was found; a part may hold {room} weights"
+    return f"imbalance {imbalance(loads, shares):.4f} where {epsilon:g} was asked: {reason}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from partition.balance import least_load
+from partition.balance import fits
 from partition.hypergraph import FREE, Blocks, Hypergraph, Longs
 
 Ints = npt.NDArray[np.integer]
@@ -34,20 +34,20 @@ class Reduced:
         return blocks[self.vertex_of]
 
 
-def reduce_hypergraph(full: Hypergraph, parts: int, limit: int) -> Reduced:
+def reduce_hypergraph(full: Hypergraph, limits: Longs) -> Reduced:
     """Merge equal vertices and equal nets of `full` without loss.
 
-    limit : the most weight that a part may hold; merged vertices are kept small enough for
-        every part to stay within it.
+    limits : (P,), the most weight that each part may hold; merged vertices are kept small
+        enough for every part to stay within it.
     """
     cuttable = drop_single_pins(full)
     class_of, first = _vertex_classes(cuttable)
-    vertex_of, class_start = split_classes(full.vertex_weight, class_of, parts, limit)
+    vertex_of, class_start = split_classes(full.vertex_weight, class_of, limits)
     n_vertices = int(class_start[-1])
-    weight = _sums(vertex_of, full.vertex_weight, n_vertices)
+    weight = sums(vertex_of, full.vertex_weight, n_vertices)
     fixed = np.full(n_vertices, FREE, np.int32)
     fixed[vertex_of] = full.fixed
-    class_nets, classes, net_weight = _merged_nets(cuttable, class_of, first)
+    class_nets, classes, net_weight = _class_nets(cuttable, class_of, first)
     start, pins = _expand_pins(class_nets, classes, class_start)
     merged = Hypergraph(start, pins, weight, net_weight, fixed)
     return Reduced(drop_single_pins(merged), vertex_of)
@@ -109,7 +109,7 @@ def _vertex_classes(hypergraph: Hypergraph) -> tuple[Longs, Longs]:
     return equal_groups(nets.indptr, nets.indices, label)
 
 
-def split_classes(weight: Longs, class_of: Longs, parts: int, limit: int) -> tuple[Longs, Longs]:
+def split_classes(weight: Longs, class_of: Longs, limits: Longs) -> tuple[Longs, Longs]:
     """Cut classes of equal vertices into merged vertices that leave balance possible.
 
     Parameters
@@ -125,14 +125,14 @@ def split_classes(weight: Longs, class_of: Longs, parts: int, limit: int) -> tup
     unit = np.zeros(len(count), np.int64)
     unit[class_of] = weight
     place = _place_in_class(class_of, count)
-    heaviest = limit
+    heaviest = int(limits.min())
     while True:
         members = np.maximum(heaviest // np.maximum(unit, 1), 1)
         pieces = -(-count // members)
         starts = np.concatenate(([0], np.cumsum(pieces)))
         vertex_of = starts[class_of] + place * pieces[class_of] // count[class_of]
-        loads = _sums(vertex_of, weight, int(starts[-1]))
-        if (members == 1).all() or least_load(loads, parts) <= limit:
+        loads = sums(vertex_of, weight, int(starts[-1]))
+        if (members == 1).all() or fits(loads, limits):
             return vertex_of, starts
         heaviest //= 2
 
@@ -145,33 +145,39 @@ def _place_in_class(class_of: Longs, count: Longs) -> Longs:
     return place
 
 
-def _merged_nets(
-    hypergraph: Hypergraph, class_of: Longs, first: Longs
-) -> tuple[Longs, Longs, Longs]:
+def merged_nets(start: Longs, pins: Ints, weight: Longs) -> tuple[Longs, Ints, Longs]:
+    """Return the distinct nets: bounds, pins, summed weights.
+
+    start : (m+1,) bounds of the nets in `pins`. weight : (m,).
+    """
+    group, first = equal_groups(start, pins, np.zeros(len(start) - 1, np.int64))
+    sizes = np.diff(start)[first]
+    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    return bounds, pins[ranges(start[first], sizes)], sums(group, weight, len(first))
+
+
+def _class_nets(hypergraph: Hypergraph, class_of: Longs, first: Longs) -> tuple[Longs, Ints, Longs]:
     """Return the distinct nets over classes: bounds, classes, summed weights."""
     is_first = first[class_of] == np.arange(hypergraph.n_vertices)
     chosen = is_first[hypergraph.pins]  # a net that holds one of a class holds all of it
     before = np.concatenate(([0], np.cumsum(chosen)))
     start, pins = before[hypergraph.net_start], class_of[hypergraph.pins[chosen]]
-    group, representative = equal_groups(start, pins, np.zeros(len(start) - 1, np.int64))
-    weight = _sums(group, hypergraph.net_weight, len(representative))
-    sizes = np.diff(start)[representative]
-    merged = np.concatenate(([0], np.cumsum(sizes)))
-    return merged, pins[_ranges(start[representative], sizes)], weight
+    return merged_nets(start, pins, hypergraph.net_weight)
 
 
-def _expand_pins(start: Longs, classes: Longs, class_start: Longs) -> tuple[Longs, Blocks]:
+def _expand_pins(start: Longs, classes: Ints, class_start: Longs) -> tuple[Longs, Blocks]:
     """Replace each class among the pins by the merged vertices of the class."""
     pieces = np.diff(class_start)[classes]
-    pins = _ranges(class_start[classes], pieces)
+    pins = ranges(class_start[classes], pieces)
     return np.concatenate(([0], np.cumsum(pieces)))[start], pins.astype(np.int32)
 
 
-def _ranges(first: Longs, lengths: Longs) -> Longs:
+def ranges(first: Longs, lengths: Longs) -> Longs:
     """Return the integers first[i] .. first[i] + lengths[i] - 1 of every i, one after another."""
     shift = np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
     return shift + np.arange(len(shift))
 
 
-def _sums(group: Longs, values: Longs, n_groups: int) -> Longs:
+def sums(group: Longs, values: Longs, n_groups: int) -> Longs:
+    """Return the sum of the values of each group, (n_groups,)."""
     return np.bincount(group, weights=values, minlength=n_groups).astype(np.int64)

@@ -17,22 +17,22 @@ STALE_SHARE = 8
 """One in so many of the rows that must leave a part go before their costs are counted anew."""
 
 
-def repair(graph: Hypergraph, blocks: Blocks, parts: int, limit: int) -> Blocks:
-    """Return a cut in which no part is heavier than `limit`, or the most even one found.
+def repair(graph: Hypergraph, blocks: Blocks, limits: Longs) -> Blocks:
+    """Return a cut in which no part is heavier than its limit, or the most even one found.
 
     Parameters
     ----------
     graph : all its free vertices weigh 1 or more.
-    blocks : (n,) part of every vertex; fixed vertices stay.
+    blocks : (n,) part of every vertex; fixed vertices stay. limits : (P,).
     """
     mended = blocks.copy()
-    loads = part_loads(graph, mended, parts)
-    while loads.max() > limit:
-        heavy = int(loads.argmax())
+    loads = part_loads(graph, mended, len(limits))
+    while (loads > limits).any():
+        heavy = int((loads - limits).argmax())
         if not (
-            _move(graph, mended, loads, heavy, limit) or _swap(graph, mended, loads, heavy, limit)
+            _move(graph, mended, loads, heavy, limits) or _swap(graph, mended, loads, heavy, limits)
         ):
-            return _more_even(graph, mended, parts)
+            return _more_even(graph, mended, limits)
     return mended
 
 
@@ -61,34 +61,34 @@ def move_costs(graph: Hypergraph, blocks: Blocks, vertices: Longs, parts: int) -
     return all_nets[:, None] - touched - (weighted @ alone.astype(np.int64))[:, None]
 
 
-def _move(graph: Hypergraph, blocks: Blocks, loads: Longs, heavy: int, limit: int) -> bool:
+def _move(graph: Hypergraph, blocks: Blocks, loads: Longs, heavy: int, limits: Longs) -> bool:
     """Move the rows that cost least for the weight they take away; False if none fits."""
     rows = _rows_of(graph, blocks, heavy)
     weight = graph.vertex_weight[rows]
-    fits = loads[None, :] + weight[:, None] <= limit
+    fits = loads[None, :] + weight[:, None] <= limits
     if not fits.any():
         return False
-    excess = int(loads[heavy]) - limit
+    excess = int(loads[heavy] - limits[heavy])
     cost = move_costs(graph, blocks, rows, len(loads))
     price = np.where(fits, cost / np.minimum(weight, excess)[:, None], np.inf)
     target = price.argmin(axis=1)
     order = np.argsort(price.min(axis=1), kind="stable")
     for at in order[: 1 + int(excess / weight.mean()) // STALE_SHARE]:
-        if loads[target[at]] + weight[at] <= limit:
+        if loads[target[at]] + weight[at] <= limits[target[at]]:
             _reassign(graph, blocks, loads, int(rows[at]), int(target[at]))
     return True
 
 
-def _swap(graph: Hypergraph, blocks: Blocks, loads: Longs, heavy: int, limit: int) -> bool:
+def _swap(graph: Hypergraph, blocks: Blocks, loads: Longs, heavy: int, limits: Longs) -> bool:
     """Exchange a row of the heavy part for a lighter one; False if no exchange helps."""
     out = np.unique(graph.vertex_weight[_rows_of(graph, blocks, heavy)])
     others = np.flatnonzero((graph.fixed == FREE) & (blocks != heavy))
     kinds = np.unique(np.stack((blocks[others], graph.vertex_weight[others])), axis=1)
     change = out[:, None] - kinds[1][None, :]
-    fits = (change > 0) & (loads[kinds[0]][None, :] + change <= limit)
+    fits = (change > 0) & (loads[kinds[0]][None, :] + change <= limits[kinds[0]][None, :])
     if not fits.any():
         return False
-    relief = np.where(fits, np.minimum(change, loads[heavy] - limit), 0)
+    relief = np.where(fits, np.minimum(change, loads[heavy] - limits[heavy]), 0)
     at, kind = np.unravel_index(int(relief.argmax()), relief.shape)
     part = int(kinds[0, kind])
     leaving = _cheapest(graph, blocks, heavy, int(out[at]), part, len(loads))
@@ -117,10 +117,12 @@ def _reassign(graph: Hypergraph, blocks: Blocks, loads: Longs, row: int, part: i
     blocks[row] = part
 
 
-def _more_even(graph: Hypergraph, blocks: Blocks, parts: int) -> Blocks:
+def _more_even(graph: Hypergraph, blocks: Blocks, limits: Longs) -> Blocks:
     """Return `blocks`, or the assignment by weight alone where that is more even."""
     free = graph.fixed == FREE
     even = blocks.copy()
-    even[free] = spread(graph.vertex_weight[free], parts)
-    by_load = [part_loads(graph, candidate, parts).max() for candidate in (blocks, even)]
-    return even if by_load[1] < by_load[0] else blocks
+    even[free] = spread(graph.vertex_weight[free], limits / limits.sum())
+    excess = [
+        (part_loads(graph, candidate, len(limits)) - limits).max() for candidate in (blocks, even)
+    ]
+    return even if excess[1] < excess[0] else blocks

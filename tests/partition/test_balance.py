@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partition.balance import least_load, part_limit, shortfall, spread
+from partition.balance import (
+    equal_shares,
+    imbalance,
+    least_load,
+    part_limits,
+    shortfall,
+    spread,
+)
 
 weights_and_parts = st.tuples(
     st.lists(st.integers(0, 9), min_size=1, max_size=7), st.integers(1, 3)
@@ -39,12 +46,12 @@ def test_the_bound_is_exact_for_equal_rows(weight, rows, parts):
 @given(weights_and_parts)
 def test_spreading_is_within_four_thirds_of_the_best(case):
     weights, parts = case
-    blocks = spread(np.array(weights), parts)
+    blocks = spread(np.array(weights), equal_shares(parts))
     assert loads_of(weights, blocks, parts).max() <= best_load(weights, parts) * 4 / 3
 
 
 def test_spreading_deals_out_weightless_rows_too():
-    assert np.bincount(spread(np.zeros(7, np.int64), 3)).tolist() == [3, 2, 2]
+    assert np.bincount(spread(np.zeros(7, np.int64), equal_shares(3))).tolist() == [3, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -59,14 +66,44 @@ def test_spreading_deals_out_weightless_rows_too():
     ],
 )
 def test_the_limit_is_what_was_asked_where_the_rows_allow_it(weights, parts, epsilon, limit):
-    assert part_limit(np.array(weights), parts, epsilon) == limit
+    limits = part_limits(np.array(weights), equal_shares(parts), epsilon)
+    assert limits.tolist() == [limit] * parts
 
 
 def test_a_missed_balance_is_explained():
-    heavy = shortfall(np.array([1, 100, 1]), np.array([0, 1, 0], np.int32), 2, 0.01)
+    heavy = shortfall(np.array([1, 100, 1]), np.array([0, 1, 0], np.int32), equal_shares(2), 0.01)
     assert "row 1 alone has 100 weights, a part may hold 51" in heavy
-    grain = shortfall(np.full(5, 2), np.array([0, 0, 0, 1, 1], np.int32), 2, 0.01)
+    grain = shortfall(np.full(5, 2), np.array([0, 0, 0, 1, 1], np.int32), equal_shares(2), 0.01)
     assert "do not divide more evenly over 2 parts" in grain and "0.2000" in grain
-    missed = shortfall(np.ones(4, np.int64), np.array([0, 0, 0, 1], np.int32), 2, 0.01)
+    missed = shortfall(
+        np.ones(4, np.int64), np.array([0, 0, 0, 1], np.int32), equal_shares(2), 0.01
+    )
     assert "no more even cut was found" in missed
-    assert shortfall(np.ones(4, np.int64), np.array([0, 0, 1, 1], np.int32), 2, 0.0) is None
+    assert (
+        shortfall(np.ones(4, np.int64), np.array([0, 0, 1, 1], np.int32), equal_shares(2), 0.0)
+        is None
+    )
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=12),
+    st.lists(st.integers(1, 5), min_size=1, max_size=4),
+    st.sampled_from([0.0, 0.1, 1.0]),
+)
+def test_unequal_limits_follow_the_shares_and_can_be_met(weights, machines, epsilon):
+    shares = np.array(machines) / sum(machines)
+    limits = part_limits(np.array(weights), shares, epsilon)
+    asked = [int((1 + epsilon) * sum(weights) * m / sum(machines) + 1e-9) for m in machines]
+    assert (limits >= asked).all()
+    feasible = (loads_of(weights, spread(np.array(weights), shares), len(machines)) <= limits).all()
+    assert feasible or len(set(machines)) == 1  # equal machines have the sharper bound
+
+
+def test_a_machine_twice_as_fast_gets_twice_the_rows():
+    shares = np.array([0.25, 0.25, 0.5])
+    assert loads_of([1] * 8, spread(np.ones(8, np.int64), shares), 3).tolist() == [2, 2, 4]
+    assert imbalance(np.array([2, 2, 4]), shares) == pytest.approx(0)
+    assert imbalance(np.array([3, 2, 3]), shares) == pytest.approx(0.5)
+    assert shortfall(np.ones(8, np.int64), np.array([0, 0, 1, 1, 2, 2, 2, 2]), shares, 0.0) is None
+    missed = shortfall(np.ones(8, np.int64), np.array([0, 0, 0, 1, 1, 2, 2, 2]), shares, 0.0)
+    assert "0.5000" in missed

@@ -10,9 +10,10 @@ from datasets.random_network import random_layers
 from hpc.io.errors import InputError
 from hpc.io.network import Layer, open_network
 from hpc.io.shard import build_shards
-from partition.balance import least_load, spread
+from partition.asked import Asked
+from partition.balance import equal_shares, least_load, spread
 from partition.build import build_plan
-from partition.methods import METHODS, Asked
+from partition.methods import METHODS
 from tests.partition.networks import challenge_file, network_file
 from tests.spdnn.serial import random_layers as ragged_layers
 
@@ -83,7 +84,7 @@ def test_irregular_layers_are_as_even_as_their_rows_allow(tmp_path, kind, parts)
         weights = np.diff(layer.weight.indptr)
         allowed = max(int(1.01 * loads.mean() + 1e-9), least_load(weights, parts))
         if len(weights) < 90:  # so few rows may not pack that tightly
-            packed = np.bincount(spread(weights, parts), weights, parts)
+            packed = np.bincount(spread(weights, equal_shares(parts)), weights, parts)
             allowed = max(allowed, packed.max())
         assert loads.max() <= allowed
     assert plan.traffic.words.sum() < plan.random_traffic.words.sum()
@@ -155,6 +156,14 @@ def test_rows_that_do_not_divide_are_noted(tmp_path):
         (Asked(2, "block", float("nan")), "--epsilon nan"),
         (Asked(2, "block", 0.01, -1), "--seed -1: expected 0"),
         (Asked(2, "block", 0.01, 2**31), "--seed 2147483648"),
+        (Asked(2, window=0), r"--window 0: expected auto or 1\.\.6"),
+        (Asked(2, window=7), "--window 7"),
+        (Asked(2, backend="patoh"), "--backend patoh: expected one of kahypar, mtkahypar"),
+        (Asked(2, preset="fast"), "--preset fast: expected one of default, quality"),
+        (Asked(2, threads=0), "--threads 0: expected 1 or more"),
+        (Asked(3, weights=(1.0, 2.0)), "--weights: 2 numbers for 3 parts"),
+        (Asked(2, weights=(1.0, 0.0)), "--weights: 0 for rank 1, expected a number above 0"),
+        (Asked(2, weights=(float("inf"), 1.0)), "--weights: inf for rank 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path, asked, message):

@@ -10,7 +10,7 @@ import pytest
 from hpc.io.errors import FormatError, InputError, run_tool
 from hpc.io.plan import read_plan
 from hpc.io.sharded import read_sharded_header
-from partition import cli
+from partition import build_command, cli
 from tests.launching import run_alone
 from tests.partition.networks import challenge_file
 
@@ -38,7 +38,7 @@ def test_what_build_writes_stats_and_shard_read(plan, tmp_path, capsys):
     assert header.words.tolist() == traffic.words.sum(axis=1).tolist()
 
 
-@pytest.mark.parametrize("arguments", [[], ["build"], ["stats"], ["shard"]])
+@pytest.mark.parametrize("arguments", [[], ["build"], ["stats"], ["shard"], ["compare"]])
 def test_help_has_an_example(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main([*arguments, "--help"])
@@ -59,7 +59,7 @@ def test_bad_usage_is_exit_code_2(tmp_path):
 
 def test_an_unwritable_output_is_found_before_the_work(tmp_path, monkeypatch):
     network = challenge_file(tmp_path)
-    monkeypatch.setattr(cli, "build_plan", None)  # calling it would fail otherwise
+    monkeypatch.setattr(build_command, "build_plan", None)  # calling it would fail otherwise
     out = tmp_path / "missing" / "plan.h5"
     with pytest.raises(InputError, match="missing does not exist"):
         cli.main(["build", str(network), "--parts", "2", "--out", str(out)])
@@ -121,3 +121,29 @@ def test_a_note_says_which_layers_miss_the_balance(tmp_path, capsys):
     assert "4 layers for 60 ranks" in said.out
     assert "partition: note: layer 1: imbalance 0.0547 where 0.01 was asked" in said.err
     assert "(and 3 more layers)" in said.err
+
+
+def test_what_was_asked_is_in_the_plan(tmp_path):
+    network, out = challenge_file(tmp_path, 2), tmp_path / "p.h5"
+    options = ["--window", "2", "--backend", "mtkahypar", "--preset", "quality"]
+    cli.main(["build", str(network), "--parts", "4", *options, "--out", str(out)])
+    asked = read_plan(out).asked
+    assert (asked["window"], asked["backend"], asked["preset"]) == (2, "mtkahypar", "quality")
+    assert read_plan(out).traffic.words.sum() < 0.2 * read_plan(out).random_traffic.words.sum()
+
+
+def test_random_as_a_backend_is_the_random_plan(tmp_path):
+    network = challenge_file(tmp_path, 2)
+    for name, option in (("a.h5", "--backend"), ("b.h5", "--method")):
+        cli.main(
+            ["build", str(network), "--parts", "4", option, "random", "--out", str(tmp_path / name)]
+        )
+    first, second = (read_plan(tmp_path / name) for name in ("a.h5", "b.h5"))
+    assert [a.tolist() for a in first.owners] == [b.tolist() for b in second.owners]
+
+
+def test_a_window_that_is_no_number_is_refused(tmp_path):
+    with pytest.raises(InputError, match="--window many: expected auto"):
+        cli.main(
+            ["build", "n.h5", "--parts", "2", "--window", "many", "--out", str(tmp_path / "p")]
+        )

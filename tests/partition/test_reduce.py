@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from datasets.challenge_network import challenge_layers
 from hpc.io.halo import layer_traffic
 from hpc.io.ownership import block_owners
-from partition.balance import least_load, part_limit
+from partition.balance import equal_shares, least_load, part_limits
 from partition.hypergraph import FREE, connectivity_cut, layer_hypergraph, part_loads
 from partition.reduce import equal_groups, reduce_hypergraph
 from tests.cuts import cut_layers
@@ -16,9 +16,9 @@ from tests.cuts import cut_layers
 
 def reduced_layer(pattern, owners_in, parts, epsilon=0.0):
     weights = np.diff(pattern.indptr).astype(np.int64)
-    limit = part_limit(weights, parts, epsilon)
+    limits = part_limits(weights, equal_shares(parts), epsilon)
     full = layer_hypergraph(pattern, owners_in, parts)
-    return full, reduce_hypergraph(full, parts, limit), limit
+    return full, reduce_hypergraph(full, limits), int(limits[0])
 
 
 @given(cut_layers(), st.integers(0, 2**32 - 1), st.booleans())

@@ -43,7 +43,7 @@ def test_rows_of_equal_weight_always_fit_and_fixed_ones_stay(case, spare):
     graph = Hypergraph(graph.net_start, graph.pins, weight, graph.net_weight, graph.fixed)
     blocks = np.concatenate((owners_out, np.arange(parts, dtype=np.int32)))
     limit = -(-len(owners_out) // parts) + spare
-    mended = repair(graph, blocks, parts, limit)
+    mended = repair(graph, blocks, np.full(parts, limit))
     assert part_loads(graph, mended, parts).max() <= limit
     assert mended[graph.fixed != FREE].tolist() == list(range(parts))
     if part_loads(graph, blocks, parts).max() <= limit:
@@ -59,7 +59,7 @@ def test_rows_of_equal_weight_always_fit_and_fixed_ones_stay(case, spare):
 )
 def test_two_rows_change_places_where_none_can_move(weights, limit, expected):
     graph = bare(weights)
-    mended = repair(graph, np.array([0, 0, 1, 1], np.int32), 2, limit)
+    mended = repair(graph, np.array([0, 0, 1, 1], np.int32), np.full(2, limit))
     assert mended.tolist() == expected
     assert part_loads(graph, mended, 2).max() <= limit
 
@@ -73,11 +73,16 @@ def test_the_cheapest_row_moves():
         np.array([1, 1]),
         np.array([FREE, FREE, FREE, FREE, 0], np.int32),
     )
-    mended = repair(graph, np.array([0, 0, 0, 1, 0], np.int32), 2, 2)
+    mended = repair(graph, np.array([0, 0, 0, 1, 0], np.int32), np.array([2, 2]))
     assert mended.tolist() == [0, 0, 1, 1, 0] and connectivity_cut(graph, mended) == 0
 
 
 def test_what_cannot_be_even_becomes_as_even_as_found():
     graph = bare([9, 1, 1, 1])
-    mended = repair(graph, np.zeros(4, np.int32), 2, 6)
+    mended = repair(graph, np.zeros(4, np.int32), np.array([6, 6]))
     assert sorted(part_loads(graph, mended, 2).tolist()) == [3, 9]
+
+
+def test_every_part_has_a_limit_of_its_own():
+    mended = repair(bare([1] * 6), np.array([0, 0, 0, 0, 1, 1], np.int32), np.array([2, 4]))
+    assert np.bincount(mended).tolist() == [2, 4]

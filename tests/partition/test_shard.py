@@ -9,8 +9,8 @@ from hpc.io.network import NetworkHeader, open_network
 from hpc.io.plan import block_plan
 from hpc.io.shard import build_shard
 from hpc.io.sharded import read_shard
+from partition.asked import Asked
 from partition.build import build_plan
-from partition.methods import Asked
 from partition.shard import rank_groups, shard_network
 from tests.io.test_sharded import assert_same
 from tests.partition.networks import challenge_file

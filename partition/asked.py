@@ -1,0 +1,83 @@
+"""What the user asks of a plan, and what of it makes sense."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.io.errors import InputError
+from hpc.io.network import NetworkHeader
+from hpc.io.plan import check_parts
+
+MAX_SEED = 2**31 - 1
+"""KaHyPar's seeds are 32-bit."""
+MAX_WINDOW = 6
+"""Layers that may share owners: as many as are in memory together. `auto` asks for all of them."""
+BACKENDS = ("kahypar", "mtkahypar")
+PRESETS = ("default", "quality", "highest-quality", "deterministic", "large-k")
+"""Mt-KaHyPar's; `default` is deterministic with one thread only."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user wants; the plan keeps it.
+
+    parts : ranks, P. method : of METHODS. epsilon : imbalance ε.
+    window : at most so many consecutive layers share owners; 1 cuts layer by layer.
+    backend, preset, threads : the partitioner; the last two are Mt-KaHyPar's.
+    weights : how much of the work each rank takes, in any unit; () for equal machines.
+    """
+
+    parts: int
+    method: str = "hypergraph"
+    epsilon: float = 0.01
+    seed: int = 0
+    window: int = MAX_WINDOW
+    backend: str = "kahypar"
+    preset: str = "deterministic"
+    threads: int = 1
+    weights: tuple[float, ...] = ()
+
+    @property
+    def shares(self) -> npt.NDArray[np.float64]:
+        """Return what share of the work each part takes: (P,), their sum is 1."""
+        weights = np.array(self.weights or [1.0] * self.parts)
+        return weights / weights.sum()
+
+
+def check_asked(asked: Asked, header: NetworkHeader) -> None:
+    """Check what the user asks of a network, but for the method's name.
+
+    Raises
+    ------
+    InputError : parts below 1 or above the rows of all layers, epsilon below 0 or not finite,
+        a seed outside 0..MAX_SEED, a window outside 1..MAX_WINDOW, a backend or preset there is
+        not, threads below 1, weights of the wrong number or not above 0.
+    """
+    check_parts(asked.parts, header, "parts")
+    if not (math.isfinite(asked.epsilon) and asked.epsilon >= 0):
+        raise InputError(f"--epsilon {asked.epsilon}: expected 0 or more")
+    if not 0 <= asked.seed <= MAX_SEED:
+        raise InputError(f"--seed {asked.seed}: expected 0..{MAX_SEED}")
+    if not 1 <= asked.window <= MAX_WINDOW:
+        raise InputError(f"--window {asked.window}: expected auto or 1..{MAX_WINDOW}")
+    for option, names in (("backend", BACKENDS), ("preset", PRESETS)):
+        if getattr(asked, option) not in names:
+            found = getattr(asked, option)
+            raise InputError(f"--{option} {found}: expected one of {', '.join(names)}")
+    if asked.threads < 1:
+        raise InputError(f"--threads {asked.threads}: expected 1 or more")
+    _check_weights(asked)
+
+
+def _check_weights(asked: Asked) -> None:
+    if asked.weights and len(asked.weights) != asked.parts:
+        raise InputError(
+            f"--weights: {len(asked.weights)} numbers for {asked.parts} parts, expected one each"
+        )
+    for rank, weight in enumerate(asked.weights):
+        if not (math.isfinite(weight) and weight > 0):
+            raise InputError(f"--weights: {weight:g} for rank {rank}, expected a number above 0")

@@ -1,0 +1,67 @@
+"""`build`: cut a network file and write the plan."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from time import perf_counter
+from typing import Any
+
+from hpc.io.container import check_writable
+from hpc.io.network import open_network
+from hpc.io.plan import write_plan
+from hpc.report.progress import progress
+from partition.asked_options import add_asked, asked_from
+from partition.build import build_plan, steps
+from partition.command import add_command
+from partition.methods import METHODS
+from partition.stats import costs_of, figures
+
+
+def add_build(commands: Any) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
+        "build",
+        build,
+        "cut a network file into a plan",
+        "build net.h5 --parts 8 --epsilon 0.01 --seed 0 --out plan.h5",
+    )
+    command.add_argument("network", help="network file")
+    command.add_argument(
+        "--parts",
+        type=int,
+        required=True,
+        metavar="P",
+        help="number of ranks, at most the rows of all layers",
+    )
+    command.add_argument(
+        "--method",
+        default="hypergraph",
+        metavar="|".join(METHODS),
+        help="hypergraph: least volume (needs relaycut[partition]); random: neurons dealt out "
+        "at random; block: contiguous blocks (default: hypergraph)",
+    )
+    add_asked(command)
+    command.add_argument("--out", required=True, metavar="PLAN", help="plan file to write")
+
+
+def build(options: argparse.Namespace) -> None:
+    """Run the command."""
+    check_writable(options.out)
+    began = perf_counter()
+    asked = asked_from(options, options.parts)
+    with open_network(options.network) as network:
+        n_layers = network.header.n_layers
+        with progress("cutting layers", steps(n_layers, asked)) as step:
+            built = build_plan(network, asked, lambda: step(1, ""))
+    write_plan(options.out, built.plan)
+    for line in built.shortfalls[:1]:
+        more = f" (and {len(built.shortfalls) - 1} more layers)" if built.shortfalls[1:] else ""
+        print(f"partition: note: {line}{more}", file=sys.stderr)
+    found = figures(costs_of(built.plan, options.out))
+    print(
+        f"{options.out}: {found['layers']} layers for {found['parts']} ranks in "
+        f"{perf_counter() - began:.1f} s: {found['volume_words']:,} words per input "
+        f"(random: {found['random_volume_words']:,}), imbalance {found['imbalance']:.4f}"
+    )

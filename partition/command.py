@@ -1,0 +1,31 @@
+"""A command of `python -m partition`: its help and its example."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+PROG = "python -m partition"
+
+
+def add_command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], None],
+    summary: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    """Add a command to argparse's subparsers and return its parser.
+
+    run : called with the options. example : without the program's name.
+    """
+    command: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"example:\n  {PROG} {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    return command

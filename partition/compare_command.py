@@ -1,0 +1,73 @@
+"""`compare`: the paper's Table 1 of a network: hypergraph against random over numbers of ranks."""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+
+from hpc.io.container import check_writable
+from hpc.io.network import NetworkFile, open_network
+from hpc.report.figures import write_json
+from hpc.report.progress import progress
+from partition.asked import Asked, check_asked
+from partition.asked_options import add_asked, asked_from
+from partition.build import build_plan, steps
+from partition.command import add_command
+from partition.compare import Row, comparison_figures, comparison_table, row_of
+from partition.compare_plot import check_picture, draw_comparison
+
+
+def add_compare(commands: Any) -> None:
+    """Add the command."""
+    command = add_command(
+        commands,
+        "compare",
+        compare,
+        "print hypergraph against random plans of a network over numbers of ranks",
+        "compare net.h5 --parts 32,64,128,256,512 --plot compare.png",
+    )
+    command.add_argument("network", help="network file")
+    command.add_argument("--parts", type=_numbers, required=True, metavar="P,P...", help="ranks")
+    add_asked(command)
+    command.add_argument("--json", metavar="FILE", help="also write the figures there")
+    command.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw words and messages over P: .png, .svg or .pdf (needs relaycut[plot])",
+    )
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Run the command."""
+    if options.json:
+        check_writable(options.json)
+    if options.plot:
+        check_picture(options.plot)
+    with open_network(options.network) as network:
+        every = [asked_from(options, parts) for parts in options.parts]
+        for asked in every:
+            check_asked(asked, network.header)
+        rows = [_row(network, asked) for asked in every]
+    console = Console()
+    console.print(f"{options.network}: sent by a rank, forward, for one input", highlight=False)
+    console.width = max(console.width, 100)
+    console.print(comparison_table(rows))
+    if options.json:
+        write_json(options.json, comparison_figures(rows))
+    if options.plot:
+        draw_comparison(rows, options.plot)
+
+
+def _row(network: NetworkFile, asked: Asked) -> Row:
+    began = perf_counter()
+    title = f"cutting for {asked.parts} ranks"
+    with progress(title, steps(network.header.n_layers, asked)) as step:
+        built = build_plan(network, asked, lambda: step(1, ""))
+    return row_of(built.plan, perf_counter() - began)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]

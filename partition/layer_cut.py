@@ -1,0 +1,103 @@
+"""One layer cut at least volume, knowing who owns the level below."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from hpc.io.halo import layer_traffic
+from partition.asked import Asked
+from partition.backends import Backend, CutProblem, Refined
+from partition.balance import part_limits, spread
+from partition.hypergraph import Blocks, Hypergraph, Longs, layer_hypergraph
+from partition.inputs import fill_up
+from partition.kahypar_cut import KaHyPar
+from partition.mtkahypar_cut import MtKaHyPar
+from partition.reduce import reduce_hypergraph
+from partition.repair import repair
+
+REFINED_VERTICES = 2000
+"""Above, Mt-KaHyPar's refinement of KaHyPar's cuts gains nothing (benchmarks/)."""
+
+
+def backend_of(asked: Asked) -> Backend:
+    """Return the partitioner that the user asks for.
+
+    Raises
+    ------
+    InputError : it is not installed.
+    """
+    if asked.backend == "mtkahypar":
+        return MtKaHyPar(asked.preset, asked.threads)
+    return Refined(KaHyPar(), MtKaHyPar(threads=asked.threads), REFINED_VERTICES)
+
+
+class LayerCut:
+    """Cuts layers one by one, and mends layers that others have cut."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.parts = asked.parts
+        self._asked = asked
+        self._backend = backend_of(asked)
+
+    def rows(self, pattern: sparse.csr_array, owners_in: Blocks | None) -> Blocks:
+        """Return the owners of the rows, (n_out,) int32.
+
+        The rows that have weights are cut; the empty ones even out how many each part has.
+        owners_in : (n_in,), or None where the inputs will lie where the cut wants them.
+        """
+        owners = np.full(pattern.shape[0], -1, np.int32)
+        filled = np.flatnonzero(np.diff(pattern.indptr))
+        if len(filled):
+            owners[filled] = self._cut(pattern[filled], owners_in)
+        return fill_up(owners, self._asked.parts)
+
+    def solve(self, graph: Hypergraph, limits: Longs) -> Blocks:
+        """Return the part of every vertex of a reduced hypergraph, (n,) int32."""
+        if len(limits) == 1:
+            return np.zeros(graph.n_vertices, np.int32)
+        return self._backend.cut(CutProblem(graph, limits, self._asked.seed))
+
+    def limits(self, weights: Longs) -> Longs:
+        """Return how much of rows of these weights each part may hold, (P,)."""
+        return part_limits(weights, self._asked.shares, self._asked.epsilon)
+
+    def mended(self, pattern: sparse.csr_array, owners: Blocks, owners_in: Blocks | None) -> Blocks:
+        """Return owners of the rows of a layer within its limits, few of them changed."""
+        filled = np.flatnonzero(np.diff(pattern.indptr))
+        if not len(filled):
+            return owners
+        parts = self._asked.parts
+        full = layer_hypergraph(pattern[filled], owners_in, parts)
+        fixed = np.arange(full.n_vertices - len(filled), dtype=np.int32)
+        blocks = np.concatenate((owners[filled], fixed))
+        mended = owners.copy()
+        mended[filled] = repair(full, blocks, self.limits(row_weights(pattern)))[: len(filled)]
+        return mended
+
+    def _cut(self, pattern: sparse.csr_array, owners_in: Blocks | None) -> Blocks:
+        weights = row_weights(pattern)
+        limits = self.limits(weights)
+        full = layer_hypergraph(pattern, owners_in, self._asked.parts)
+        reduced = reduce_hypergraph(full, limits)
+        if len(limits) == 1 or not reduced.hypergraph.n_nets:
+            return spread(weights, self._asked.shares)
+        blocks = reduced.expand(self.solve(reduced.hypergraph, limits))
+        return repair(full, blocks, limits)[: len(weights)]
+
+
+def row_weights(pattern: sparse.csr_array) -> Longs:
+    """Return the nonzeros of each row, (n_out,) int64."""
+    return np.diff(pattern.indptr).astype(np.int64)
+
+
+def layer_words(pattern: sparse.csr_array, above: Blocks, below: Blocks, parts: int) -> int:
+    """Return the words of one layer, forward, for one input."""
+    indptr = pattern.indptr.astype(np.int64)
+    return int(layer_traffic(indptr, pattern.indices, above, below, parts)[0].sum())
+
+
+def heaviest_excess(pattern: sparse.csr_array, owners: Blocks, limits: Longs) -> int:
+    """Return by how many weights the part most above its limit is, 0 if none is."""
+    loads = np.bincount(owners, weights=np.diff(pattern.indptr), minlength=len(limits))
+    return int(max((loads - limits).max(), 0))
