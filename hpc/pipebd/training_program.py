@@ -36,6 +36,10 @@ class TrainingProgram:
     device: torch.device
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        # torch's first optimizer imports for a second; that is not to be in the first step.
+        self.settings.build([torch.nn.Parameter(torch.zeros(1))])
+
     @property
     def n_blocks(self) -> int:
         """B."""
