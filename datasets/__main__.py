@@ -18,6 +18,7 @@ from hpc.io.errors import run_tool
 COMMANDS = {
     "cifar10": ("cifar10", "CIFAR-10, from the official archive"),
     "digits": ("digits", "real handwritten digits as 32×32 images, shipped"),
+    "from-torch": ("from_torch", "sparse networks from a Sequential model of torch"),
     "graph-challenge": ("graph_challenge", "networks and inputs of the Sparse DNN Graph Challenge"),
     "imagefolder": ("imagefolder", "class folders of JPEGs, as ImageNet users have them"),
     "mnist": ("mnist", "labelled digits for training, from MNIST's files"),

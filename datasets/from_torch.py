@@ -1,0 +1,83 @@
+"""`from-torch`: a network file from a Sequential model of torch: linear, convolution, pooling."""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+from collections.abc import Sequence
+
+from datasets.arguments import positive_int
+from hpc.io.container import check_writable
+from hpc.io.errors import InputError
+from hpc.io.network import read_header, write_network
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write a network file.
+
+    Raises
+    ------
+    InputError : torch is not installed; a file that torch cannot read, a model with other
+        modules, an input that does not fit; an unwritable --out.
+    """
+    options = _parser().parse_args(arguments)
+    check_writable(options.out)
+    try:
+        from datasets.torch_layers import sparse_layers
+    except ImportError as error:
+        raise InputError("from-torch needs torch: pip install 'relaycut[pipebd]'") from error
+    layers = sparse_layers(_model(options.model), options.input)
+    write_network(options.out, layers[0].weight.shape[1], layers)
+    header = read_header(options.out)
+    print(f"{options.out}: sizes {header.sizes}, {header.n_edges:,} edges")
+
+
+def _model(path: str) -> object:
+    """Return the model in a file of ``torch.save(model, path)``; no code in it is run."""
+    import torch
+
+    from datasets.torch_layers import ACTIVATIONS, AFFINE
+
+    nn = torch.nn
+    known = [*AFFINE, *ACTIVATIONS, nn.BatchNorm2d, nn.Flatten, nn.Sequential, set]
+    try:
+        with torch.serialization.safe_globals(known):
+            model = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except (pickle.UnpicklingError, RuntimeError, EOFError, KeyError) as error:
+        raise InputError(f"{path}: {_reason(path, known)}") from error
+    if not isinstance(model, nn.Module):
+        kind = type(model).__name__
+        raise InputError(f"{path}: holds a {kind}, expected a model saved by torch.save(model)")
+    return model.eval()
+
+
+def _reason(path: str, known: Sequence[type]) -> str:
+    """Say why torch would not load a file: what is in it that is not among the known classes."""
+    import torch
+
+    try:
+        found = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+    except (RuntimeError, pickle.UnpicklingError, ValueError):
+        return "not a file of torch.save"
+    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in known}
+    foreign = sorted(set(found) - names - {"builtins.set"})
+    return f"holds {', '.join(foreign)}, which has no sparse counterpart" if foreign else "damaged"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m datasets from-torch",
+        description=__doc__,
+        epilog="example: python -m datasets from-torch model.pt --input 3x32x32 --out net.h5",
+    )
+    add = parser.add_argument
+    add("model", metavar="MODEL.pt", help="file of torch.save(model, MODEL.pt)")
+    add("--input", type=_shape, required=True, metavar="CxHxW", help="shape of one input, or N")
+    add("--out", required=True, metavar="FILE.h5", help="file to write")
+    return parser
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    return tuple(positive_int(part) for part in text.split("x"))
