@@ -46,6 +46,7 @@ class Exchange:
     comm : communicator. tag : of all messages of this exchange.
     sends, receives : what goes out and what comes in. Messages between two ranks are matched
         by their order, so both sides must start their exchanges in the same order.
+    columns : activations in one number of a buffer: words of bits hold 64.
 
     Attributes
     ----------
@@ -54,8 +55,14 @@ class Exchange:
     """
 
     def __init__(
-        self, comm: MPI.Comm, tag: int, sends: Sequence[Segment], receives: Sequence[Segment]
+        self,
+        comm: MPI.Comm,
+        tag: int,
+        sends: Sequence[Segment],
+        receives: Sequence[Segment],
+        columns: int = 1,
     ) -> None:
+        self._columns = columns
         self.words_sent = self.messages_sent = self.words_received = 0
         self._sends = list(sends)
         self._types: list[MPI.Datatype] = []
@@ -94,7 +101,7 @@ class Exchange:
     def start_send(self, index: int) -> None:
         """Start the send at `index` of `sends`."""
         self._send_requests[index].Start()
-        self.words_sent += self._sends[index].words
+        self.words_sent += self._sends[index].words * self._columns
         self.messages_sent += 1
 
     def poll(self) -> None:
@@ -118,7 +125,7 @@ class Exchange:
 
     def _note(self, index: int, status: MPI.Status) -> None:
         self._arrived.append(index)
-        self.words_received += status.Get_elements(self._element)
+        self.words_received += status.Get_elements(self._element) * self._columns
 
     def finish_sends(self) -> None:
         """Wait until every started send has left its buffer."""
@@ -149,9 +156,14 @@ class SendRing:
         self._buffers = [np.empty(size, dtype) for _ in range(depth)]
         self._users: list[Exchange | None] = [None] * depth
 
-    def buffer(self, turn: int, shape: tuple[int, int, int]) -> Floats:
-        """Return the buffer of exchange number `turn` as an array of `shape`."""
+    def buffer(
+        self, turn: int, shape: tuple[int, int, int], dtype: npt.DTypeLike | None = None
+    ) -> Floats:
+        """Return the buffer of exchange number `turn` as an array of `shape`; its own dtype."""
         flat = self._buffers[turn % len(self._buffers)]
+        if dtype is not None and dtype != flat.dtype:
+            room = flat.nbytes // np.dtype(dtype).itemsize * np.dtype(dtype).itemsize
+            flat = flat.view(np.uint8)[:room].view(dtype)
         return flat[: int(np.prod(shape))].reshape(shape)
 
     def take(self, turn: int, user: Exchange) -> None:

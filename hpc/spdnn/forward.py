@@ -32,7 +32,8 @@ class Forward:
     weights : per layer [core, parts ...], from `runtime.layer_weights`.
     biases : per layer (n_out,).
     levels : L+1 arrays (panels, n_ext, width), from `hpc.spdnn.levels`. Own rows of level 0
-        are the input, own rows of the last level the output.
+        are the input, own rows of the last level the output. Level 0 may hold 0/1 inputs as
+        words of 64 columns, (panels, n_ext, 1) uint64.
     buffers : to share with other passes that never run at the same time.
     """
 
@@ -89,13 +90,14 @@ class ForwardLayer:
         panels, _, width = self._x.shape
         self._sum = layer_sum(runtime.kernel, layer, weights, bias, levels, buffers)
         self._ring, self._turn = buffers.boundary, turn
-        self._boundary = self._ring.buffer(turn, (panels, n_send(layer), width))
+        self._boundary = self._ring.buffer(turn, (panels, n_send(layer), width), self._x.dtype)
         self._send_rows = send_rows(layer)
         self.exchange = Exchange(
             runtime.comm,
             Tag.FORWARD,
             boundary_segments(layer, self._boundary),
             halo_segments(layer, self._x),
+            columns=levels[1].shape[2] // width,
         )
 
     def run(self) -> None:

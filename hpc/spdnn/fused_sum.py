@@ -39,7 +39,8 @@ class FusedSum(OrderedSum):
     ) -> None:
         x, z = levels[0], levels[1][:, : layer.n_out]
         super().__init__(kernel, weights[1:], x, z, store, scratch)
-        self._loops, self._widest = product_loops(x.dtype), widest_tile(x.dtype)
+        self._loops, self._widest = product_loops(z.dtype), widest_tile(z.dtype)
+        self._width = z.shape[2]
         self._sources, self._targets = flat(x), flat(z)
         self._curve = CURVES.get(layer.activation)
         low, high = _limits(layer.activation, layer.clip)
@@ -50,7 +51,7 @@ class FusedSum(OrderedSum):
             )
         ]
         self._weights = weights
-        self._stride = max(1, POLL_EDGES // max(1, len(weights[0].data) * x.shape[2]))
+        self._stride = max(1, POLL_EDGES // max(1, len(weights[0].data) * self._width))
 
     def multiply_core(self, poll: Callable[[], None]) -> None:
         """Multiply the own columns, and finish the rows that have no others."""
@@ -70,7 +71,7 @@ class FusedSum(OrderedSum):
         weights = self._weights[index]
         self._loops.multiply(
             weights.csr, self._outputs[index], *self._sources, *self._targets,
-            self._x.shape[2], panels, (0, weights.n_rows), self._widest,
+            self._width, panels, (0, weights.n_rows), self._widest,
         )  # fmt: skip
 
     def _multiply_and_add(self, index: int) -> None:
@@ -78,9 +79,8 @@ class FusedSum(OrderedSum):
         self._next += 1
 
     def _add(self, index: int, product: Floats) -> None:
-        output, width = self._outputs[index + 1], self._x.shape[2]
-        panels = (0, len(self._x))
-        self._loops.add_rows(product.reshape(-1), output, *self._targets, width, panels)
+        output, panels = self._outputs[index + 1], (0, len(self._x))
+        self._loops.add_rows(product.reshape(-1), output, *self._targets, self._width, panels)
         self._next += 1
 
 

@@ -119,7 +119,13 @@ class _Run:
         self._scores = scores
         merger = equal_columns(comm, shard, kernel) if merge else None
         self._pass = MergingPass(
-            self._runtime, shard, self._batch, merger, scores is None, self._take
+            self._runtime,
+            shard,
+            self._batch,
+            merger,
+            scores is None,
+            self._take,
+            packed=samples.header.packed and kernel.name == "numba",
         )
 
     def all(self, progress: Progress) -> Inference:
@@ -144,8 +150,13 @@ class _Run:
         with together(self._comm):
             raw = self._samples.own(start, stop, self._shard.ids[0])
             clock.lap("read")
-            x = self._samples.decode(raw, start, stop, self._shard.dtype)
-        set_columns(self._pass.first_level(stop - start), x)
+        level = self._pass.first_level(stop - start)
+        if level.dtype == np.uint64:
+            from hpc.spdnn.bits_sum import fill_words
+
+            fill_words(raw, start % 8, stop - start, level)
+        else:
+            set_columns(level, self._samples.decode(raw, start, stop, self._shard.dtype))
         clock.lap("pack")
 
     def _take(self, last: Floats, samples: Ints, column: Ints) -> None:

@@ -72,10 +72,15 @@ def layer_sum(
     """Plan a layer's sum.
 
     weights : [core, parts ...]. bias : (n_out,), read at every run.
-    levels : (x_ext, x_next), (panels, n_ext, width) and (panels, at least n_out, width).
+    levels : (x_ext, x_next), (panels, n_ext, width) and (panels, at least n_out, width); x_ext
+        may be words of 64 columns, (panels, n_ext, 1) uint64, for the numba kernel.
     """
     kind: Callable[..., LayerSum] = SeparateSum
-    if kernel.name == "numba":
+    if levels[0].dtype == np.uint64:
+        from hpc.spdnn.bits_sum import BitsSum
+
+        kind = BitsSum
+    elif kernel.name == "numba":
         from hpc.spdnn.fused_sum import FusedSum
 
         kind = FusedSum

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,7 @@ class MergingPass:
         column is computed and none is added.
     pools : let survivors of batches wait for each other; else a batch is done when `run` returns.
     sink : takes what comes out.
+    packed : the inputs are bits, and the kernel takes them.
 
     Attributes
     ----------
@@ -70,15 +72,18 @@ class MergingPass:
         merger: Merger | None,
         pools: bool,
         sink: Sink,
+        packed: bool = False,
     ) -> None:
         self._runtime, self._shard, self._most, self._sink = runtime, shard, most, sink
         self._merger, self._pooled = merger, pools and merger is not None
         self._weights = layer_weights(shard)
         self._rows = level_rows(shard)
         self._looks = Looks(len(shard.layers))
-        self._room = most + most // 2 if self._pooled else most
+        self._room = max(most + most // 2 * self._pooled, PANEL_WIDTH if merger else 1)
         panels, width = self._shape(self._room)
         self._memory = [aligned(max(self._rows) * panels * width, shard.dtype) for _ in range(2)]
+        self._packed = packed
+        self._words = np.zeros(self._rows[0] * -(-self._room // PANEL_WIDTH) * packed, np.uint64)
         self._buffers: dict[Shape, Buffers] = {}
         self._planned: dict[tuple[int, int, Shape, int], Forward] = {}
         self._pools: dict[int, Pool] = {}
@@ -86,19 +91,20 @@ class MergingPass:
 
     def plan(self, batch: int) -> None:
         """Plan the first layers for a batch size."""
-        self._stretch(Wave(0, self._shape(batch), 0, *_nothing()), self._next_stop(0))
+        self._stretch(Wave(0, self._first_shape(batch), 0, *_nothing()), self._next_stop(0))
 
-    def first_level(self, batch: int) -> Floats:
+    def first_level(self, batch: int) -> npt.NDArray[Any]:
         """Return where the own rows of a batch's inputs go: (panels, n_ext, width).
 
-        Columns from `batch` on are padding; they must be zero.
+        Columns from `batch` on are padding; they must be zero. Where `packed`, and the batch
+        makes whole panels, it is an array of words, (panels, n_ext, 1) uint64.
         """
-        return self._level(0, 0, self._shape(batch))
+        return self._first_level(self._first_shape(batch))
 
     def run(self, samples: Ints) -> None:
         """Run the samples that lie in `first_level`, (batch,) numbers. Collective."""
         order = np.arange(len(samples), dtype=np.int32)
-        self._descend(Wave(0, self._shape(len(samples)), 0, samples, order))
+        self._descend(Wave(0, self._first_shape(len(samples)), 0, samples, order))
         self._looks.end_batch()
 
     def finish(self) -> None:
@@ -150,7 +156,7 @@ class MergingPass:
 
     def _park(self, merger: Merger, wave: Wave, own: Floats, kept: Ints) -> None:
         if wave.level not in self._pools:
-            panels, width = self._shape(max(self._room, PANEL_WIDTH))
+            panels, width = self._shape(self._room)
             self._pools[wave.level] = Pool(np.empty((panels, own.shape[1], width), own.dtype))
         pool = self._pools[wave.level]
         merger.gather(own, kept, pool.values, pool.count)
@@ -177,6 +183,16 @@ class MergingPass:
             return 1, columns
         return -(-columns // PANEL_WIDTH), PANEL_WIDTH
 
+    def _first_shape(self, batch: int) -> Shape:
+        panels, width = self._shape(batch)
+        return (panels, PANEL_WIDTH) if self._packed and self._merger else (panels, width)
+
+    def _first_level(self, shape: Shape) -> npt.NDArray[Any]:
+        panels, width = shape
+        if not self._packed or width != PANEL_WIDTH:
+            return self._level(0, 0, shape)
+        return self._words[: panels * self._rows[0]].reshape(panels, self._rows[0], 1)
+
     def _level(self, level: int, side: int, shape: Shape) -> Floats:
         panels, width = shape
         rows = self._rows[level]
@@ -188,12 +204,15 @@ class MergingPass:
         key = start, stop, shape, side
         if key not in self._planned:
             layers = slice(start, stop)
+            levels = [self._level(k, (side + k - start) % 2, shape) for k in range(start, stop + 1)]
+            if not start:
+                levels[0] = self._first_level(shape)
             self._planned[key] = Forward(
                 self._runtime,
                 replace(self._shard, layers=self._shard.layers[layers]),
                 self._weights[layers],
                 [layer.bias for layer in self._shard.layers[layers]],
-                [self._level(k, (side + k - start) % 2, shape) for k in range(start, stop + 1)],
+                levels,
                 self._buffers_for(shape),
             )
         return self._planned[key]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
@@ -11,7 +13,7 @@ LINE = 64
 """Bytes of a cache line and of the widest vector register."""
 
 
-def flat(array: Floats) -> tuple[Floats, int]:
+def flat(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
     """Return the numbers of (panels, rows, width) from the first to the last, and the pitch.
 
     The panels may lie apart, as some rows of larger panels do; the result shares their memory.

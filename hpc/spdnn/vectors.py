@@ -39,20 +39,21 @@ def _bits(vector: Any) -> int:
     return 64 if isinstance(vector.element, ir.DoubleType) else 32
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
+def address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
+    """Return the address of a flat array's number at `offset`."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [offset])
 
 
-def _spread(builder: Any, vector: Any, scalar: Any) -> Any:
-    """Return a vector with `scalar` in every lane."""
+def spread(builder: Any, vector: Any, scalar: Any) -> Any:
+    """Return a vector of LLVM type `vector` with `scalar` in every lane."""
     undefined = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(undefined, scalar, ir.Constant(INT32, 0))
     lanes = ir.Constant(ir.VectorType(INT32, vector.count), [0] * vector.count)
     return builder.shuffle_vector(first, undefined, lanes)
 
 
-def _llvm(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+def call_llvm(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
     """Call an LLVM intrinsic."""
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
@@ -75,9 +76,9 @@ def load(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
     kind = Vector(array.dtype, lanes.literal_value)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(context, builder, signature.args[0], *arguments[:2])
-        address = builder.bitcast(address, context.get_value_type(kind).as_pointer())
-        return builder.load(address, align=array.dtype.bitwidth // 8)
+        at = address(context, builder, signature.args[0], *arguments[:2])
+        at = builder.bitcast(at, context.get_value_type(kind).as_pointer())
+        return builder.load(at, align=array.dtype.bitwidth // 8)
 
     return kind(array, types.intp, lanes), code
 
@@ -87,9 +88,12 @@ def store(typing: Any, array: Any, offset: Any, vector: Any) -> Any:
     """store(array, offset, vector): array[offset : offset + lanes] = vector, flat."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(context, builder, signature.args[0], *arguments[:2])
-        address = builder.bitcast(address, arguments[2].type.as_pointer())
-        builder.store(arguments[2], address, align=array.dtype.bitwidth // 8)
+        at = address(context, builder, signature.args[0], *arguments[:2])
+        builder.store(
+            arguments[2],
+            builder.bitcast(at, arguments[2].type.as_pointer()),
+            align=array.dtype.bitwidth // 8,
+        )
         return context.get_dummy_value()
 
     return types.void(array, types.intp, vector), code
@@ -102,8 +106,8 @@ def add_scaled(typing: Any, total: Any, scale: Any, vector: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         total, scale, vector = arguments
         name = f"llvm.fma.v{vector.type.count}f{_bits(vector.type)}"
-        factors = [_spread(builder, vector.type, scale), vector, total]
-        return _llvm(builder, name, vector.type, factors)
+        factors = [spread(builder, vector.type, scale), vector, total]
+        return call_llvm(builder, name, vector.type, factors)
 
     return total(total, total.element, vector), code
 
@@ -115,7 +119,7 @@ def add_product(typing: Any, total: Any, left: Any, right: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         total, left, right = arguments
         name = f"llvm.fma.v{left.type.count}f{_bits(left.type)}"
-        return _llvm(builder, name, left.type, [left, right, total])
+        return call_llvm(builder, name, left.type, [left, right, total])
 
     return total(total, left, right), code
 
@@ -136,7 +140,7 @@ def clamp(typing: Any, vector: Any, shift: Any, low: Any, high: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = arguments[0].type
-        shift, low, high = (_spread(builder, kind, scalar) for scalar in arguments[1:])
+        shift, low, high = (spread(builder, kind, scalar) for scalar in arguments[1:])
         shifted = builder.fadd(arguments[0], shift)
         raised = builder.select(builder.fcmp_ordered("<", shifted, low), low, shifted)
         return builder.select(builder.fcmp_ordered(">", raised, high), high, raised)

@@ -1,0 +1,77 @@
+"""The loops of a first layer on 0/1 inputs, straight from bits; for `hpc.spdnn.compiled`.
+
+Words are (panels, rows), 64 columns each. Outputs are panels of width 64.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from hpc.spdnn.bit_vectors import add_where
+from hpc.spdnn.vectors import add, clamp, load, store, zeros
+
+
+def product_types(dtype):
+    """Return the argument types of `multiply` and of its twin in `lookup_loops`."""
+    number = types.float32 if dtype == np.float32 else types.float64
+    floats, ints, integer, limit = number[::1], types.int32[::1], types.intp, types.float64
+    span = types.UniTuple(integer, 2)
+    weights = types.Tuple((ints, ints, floats))
+    output = types.Tuple((ints, types.uint8[::1], floats, limit, limit, types.boolean))
+    words = types.uint64[::1]
+    return weights, output, words, integer, floats, integer, span, span, types.uint32[::1]
+
+
+def signatures(dtype):
+    """Return the argument types of each loop for float32 or float64."""
+    words, integer = types.uint64[::1], types.intp
+    raw = types.uint8[:, ::1]
+    return {"multiply": product_types(dtype), "fill_words": (raw, integer, integer, words, integer)}
+
+
+def fill_words(raw, first, columns, words, pitch):
+    """Set words from bit-packed inputs, (rows, bytes): column c is bit first + c of a row.
+
+    Bits beyond the last column are zero. first : 0..7.
+    """
+    rows, n_bytes = raw.shape
+    for panel in range((columns + 63) // 64):
+        start = 8 * panel
+        left = columns - 64 * panel
+        mask = np.uint64(0xFFFFFFFFFFFFFFFF)
+        if left < 64:
+            mask = (np.uint64(1) << np.uint64(left)) - np.uint64(1)
+        for row in range(rows):
+            word = np.uint64(0)
+            for k in range(min(8, n_bytes - start)):
+                word |= np.uint64(raw[row, start + k]) << np.uint64(8 * k)
+            word >>= np.uint64(first)
+            if first and start + 8 < n_bytes:
+                word |= np.uint64(raw[row, start + 8]) << np.uint64(64 - first)
+            words[panel * pitch + row] = word & mask
+
+
+def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scratch):
+    """Set rows of z to W x, or add W x to them, for x of bits; finish those that are complete.
+
+    weights, output, panels : as in `numba_loops.multiply`, for all rows. columns : (first,
+    stop) of x that have weights here. scratch : not used.
+    """
+    indptr, indices, data = weights
+    places, last, bias, low, high, add_to = output
+    for panel in range(panels[0], panels[1]):
+        x_at = panel * x_pitch
+        for r in range(len(places)):
+            total = zeros(z, 64)
+            for e in range(indptr[r], indptr[r + 1]):
+                total = add_where(total, words[x_at + np.intp(indices[e])], data[e])
+            place = np.intp(places[r])
+            at = panel * z_pitch + place * 64
+            if add_to:
+                total = add(load(z, at, 64), total)
+            if last[r]:
+                total = clamp(total, bias[place], low, high)
+            store(z, at, total)

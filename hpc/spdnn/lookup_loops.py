@@ -1,0 +1,83 @@
+"""A first layer on bits by table look-up, for hosts with AVX-512; for `hpc.spdnn.compiled`.
+
+Four weights at a time: the sixteen sums of them fill one register, and four bits of
+each column pick one (see `hpc.spdnn.bit_vectors`). Two panels go together.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from hpc.spdnn.bit_loops import product_types
+from hpc.spdnn.bit_vectors import add_picked, join, load_lanes, sums_of
+from hpc.spdnn.vectors import add, clamp, load, store, zeros
+
+
+def signatures(dtype):
+    """Return the argument types of each loop; float32 only."""
+    return {"multiply": product_types(dtype)}
+
+
+@njit(inline="always")
+def _spread_words(words, at, other, both, columns, lanes):
+    """Lay rows of one or two panels of words, at `at` and `other`, out in lanes: (columns, 16)."""
+    for column in range(columns[0], columns[1]):
+        low, high = words[at + column], np.uint64(0)
+        if both:
+            high = words[other + column]
+        for lane in range(16):
+            here, there = low >> np.uint64(lane), high >> np.uint64(lane)
+            bits = np.uint64(0)
+            for j in range(4):
+                bits |= (here >> np.uint64(16 * j) & np.uint64(1)) << np.uint64(4 * j)
+                bits |= (there >> np.uint64(16 * j) & np.uint64(1)) << np.uint64(16 + 4 * j)
+            lanes[column * 16 + lane] = np.uint32(bits)
+
+
+@njit(inline="always")
+def _finish(total, z, at, place, output, finished):
+    _, _, bias, low, high, add_to = output
+    if add_to:
+        total = add(load(z, at, 64), total)
+    if finished:
+        total = clamp(total, bias[place], low, high)
+    store(z, at, total)
+
+
+def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scratch):
+    """Set rows of z to W x, or add W x to them; as `bit_loops.multiply`.
+
+    scratch : uint32, sixteen for each row of x.
+    """
+    indptr, indices, data = weights
+    places, last = output[0], output[1]
+    zero = data.dtype.type(0)
+    for panel in range(panels[0], panels[1], 2):
+        both = panel + 1 < panels[1]
+        at = panel * x_pitch
+        _spread_words(words, at, at + x_pitch, both, columns, scratch)
+        for r in range(len(places)):
+            one, two = zeros(z, 64), zeros(z, 64)
+            stop = indptr[r + 1]
+            fours = stop - (stop - indptr[r]) % 4
+            for e in range(indptr[r], fours, 4):
+                sums = sums_of(z, data[e], data[e + 1], data[e + 2], data[e + 3])
+                numbers = join(
+                    load_lanes(scratch, np.intp(indices[e]) * 16),
+                    load_lanes(scratch, np.intp(indices[e + 1]) * 16),
+                    load_lanes(scratch, np.intp(indices[e + 2]) * 16),
+                    load_lanes(scratch, np.intp(indices[e + 3]) * 16),
+                )
+                one, two = add_picked(one, sums, numbers, 0), add_picked(two, sums, numbers, 4)
+            for e in range(fours, stop):
+                sums = sums_of(z, data[e], zero, zero, zero)
+                numbers = load_lanes(scratch, np.intp(indices[e]) * 16)
+                one, two = add_picked(one, sums, numbers, 0), add_picked(two, sums, numbers, 4)
+            place = np.intp(places[r])
+            z_at = panel * z_pitch + place * 64
+            _finish(one, z, z_at, place, output, last[r])
+            if both:
+                _finish(two, z, z_at + z_pitch, place, output, last[r])
