@@ -49,6 +49,12 @@ def add_asked(command: argparse.ArgumentParser) -> None:
         help="of mtkahypar; with more than 1 only 'deterministic' gives the same plan each time "
         "(default: 1)",
     )
+    add(
+        "--weights",
+        default="",
+        metavar="W,W,...",
+        help="for unequal machines: how much of the work each rank takes, one number a rank",
+    )
 
 
 def asked_from(options: argparse.Namespace, parts: int) -> Asked:
@@ -56,7 +62,7 @@ def asked_from(options: argparse.Namespace, parts: int) -> Asked:
 
     Raises
     ------
-    InputError : a window that is no number.
+    InputError : a window that is no number, weights that are none.
     """
     method, backend = getattr(options, "method", Asked.method), options.backend
     if backend in METHODS:
@@ -70,6 +76,7 @@ def asked_from(options: argparse.Namespace, parts: int) -> Asked:
         backend,
         options.preset,
         options.threads,
+        _weights(options.weights),
     )
 
 
@@ -79,3 +86,10 @@ def _window(text: str) -> int:
     if not text.isdecimal():
         raise InputError(f"--window {text}: expected auto or 1..{MAX_WINDOW}")
     return int(text)
+
+
+def _weights(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(",")) if text else ()
+    except ValueError as error:
+        raise InputError(f"--weights {text}: expected numbers with commas between them") from error

@@ -90,10 +90,14 @@ def spread(weights: Longs, shares: Shares) -> Blocks:
     return blocks
 
 
-def imbalance(loads: Longs, shares: Shares) -> float:
-    """Return how much heavier than its share the heaviest part is: max load / share - 1."""
-    total = int(loads.sum())
-    return float((loads / shares).max() / total - 1) if total else 0.0
+def imbalance(loads: Longs, shares: Shares) -> Shares:
+    """Return how much heavier than its share the heaviest part is: max load / share - 1.
+
+    loads : (..., P). Returns (...,) float64; 0 where there is no load.
+    """
+    total = loads.sum(axis=-1)
+    heaviest: Shares = (loads / shares).max(axis=-1) / np.maximum(total, 1) - 1
+    return np.where(total > 0, heaviest, 0.0)
 
 
 def shortfall(weights: Longs, owners: Blocks, shares: Shares, epsilon: float) -> str | None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from hpc.io.errors import InputError
 from hpc.io.halo import Traffic
 from hpc.io.plan import Plan
-from partition.balance import ROUNDING
+from partition.balance import ROUNDING, Shares, imbalance
 
 EDGE_LAYERS = 4
 """Layers shown at either end of a long network."""
@@ -27,6 +27,11 @@ class Costs:
     plan: Plan
     traffic: Traffic
     random: Traffic
+
+    def imbalance(self, traffic: Traffic) -> Shares:
+        """Return how much heavier than its share of the machine a part is, per layer: (L,)."""
+        weights = self.plan.asked.get("weights") or [1.0] * self.plan.parts
+        return imbalance(traffic.edges, np.array(weights) / sum(weights))
 
 
 def costs_of(plan: Plan, where: str) -> Costs:
@@ -50,7 +55,7 @@ def figures(costs: Costs) -> dict[str, Any]:
     -------
     volume_words, messages : totals over layers and ranks; random_... of a random plan.
     max_send_words : the largest rank's total over the layers.
-    imbalance : the largest of the layers' imbalances (max load / mean load - 1).
+    imbalance : the largest of the layers' imbalances (max load / its share - 1).
     parts, layers, method, epsilon, seed : what was asked.
     """
     plan, traffic, random = costs.plan, costs.traffic, costs.random
@@ -63,7 +68,7 @@ def figures(costs: Costs) -> dict[str, Any]:
         "messages": int(traffic.messages.sum()),
         "random_messages": int(random.messages.sum()),
         "max_send_words": int(traffic.words.sum(axis=0).max()),
-        "imbalance": float(traffic.imbalance.max()),
+        "imbalance": float(costs.imbalance(traffic).max()),
     }
 
 
@@ -74,11 +79,11 @@ def print_table(costs: Costs, console: Console, all_layers: bool = False) -> Non
     for k in range(n_layers):
         middle = EDGE_LAYERS <= k < n_layers - EDGE_LAYERS
         if all_layers or n_layers <= 2 * EDGE_LAYERS + 1 or not middle:
-            table.add_row(str(k + 1), *_cells(_layer(costs.traffic, k), _layer(costs.random, k)))
+            table.add_row(str(k + 1), *_cells(costs, k))
         elif k == EDGE_LAYERS:
             table.add_row(f"{n_layers - 2 * EDGE_LAYERS} more", *["..."] * 8)
     table.add_section()
-    table.add_row("total", *_cells(costs.traffic, costs.random))
+    table.add_row("total", *_cells(costs))
     console.width = max(console.width, TABLE_WIDTH)
     console.print(_title(costs.plan), highlight=False)
     console.print(table)
@@ -115,7 +120,11 @@ def _empty_table() -> Table:
     return table
 
 
-def _cells(traffic: Traffic, random: Traffic) -> list[str]:
+def _cells(costs: Costs, layer: int | None = None) -> list[str]:
+    """Return the cells of a layer (0-based), or of them all."""
+    traffic, random = costs.traffic, costs.random
+    if layer is not None:
+        traffic, random = _layer(traffic, layer), _layer(random, layer)
     words, messages = traffic.words.sum(axis=0), traffic.messages.sum(axis=0)
     random_words = random.words.sum(axis=0)
     ratio = words.sum() / random_words.sum() if random_words.any() else np.nan
@@ -127,16 +136,16 @@ def _cells(traffic: Traffic, random: Traffic) -> list[str]:
         f"{messages.mean():,.1f}",
         f"{messages.max():,}",
         f"{random.messages.sum(axis=0).mean():,.1f}",
-        f"{traffic.imbalance.max():.4f}",
+        f"{costs.imbalance(traffic).max():.4f}",
     ]
 
 
 def _print_uneven(costs: Costs, console: Console) -> None:
     epsilon = costs.plan.asked.get("epsilon", np.inf)
-    imbalance = costs.traffic.imbalance
-    uneven = np.flatnonzero(imbalance > epsilon + ROUNDING)
+    found = costs.imbalance(costs.traffic)
+    uneven = np.flatnonzero(found > epsilon + ROUNDING)
     if len(uneven):
         console.print(
-            f"imbalance above {epsilon:g} in {len(uneven)} of {len(imbalance)} layers, "
+            f"imbalance above {epsilon:g} in {len(uneven)} of {len(found)} layers, "
             f"the first is layer {uneven[0] + 1}"
         )

@@ -102,8 +102,8 @@ def test_unequal_limits_follow_the_shares_and_can_be_met(weights, machines, epsi
 def test_a_machine_twice_as_fast_gets_twice_the_rows():
     shares = np.array([0.25, 0.25, 0.5])
     assert loads_of([1] * 8, spread(np.ones(8, np.int64), shares), 3).tolist() == [2, 2, 4]
-    assert imbalance(np.array([2, 2, 4]), shares) == pytest.approx(0)
-    assert imbalance(np.array([3, 2, 3]), shares) == pytest.approx(0.5)
+    loads = np.array([[2, 2, 4], [3, 2, 3], [0, 0, 0]])
+    assert imbalance(loads, shares).tolist() == pytest.approx([0, 0.5, 0])
     assert shortfall(np.ones(8, np.int64), np.array([0, 0, 1, 1, 2, 2, 2, 2]), shares, 0.0) is None
     missed = shortfall(np.ones(8, np.int64), np.array([0, 0, 0, 1, 1, 2, 2, 2]), shares, 0.0)
     assert "0.5000" in missed

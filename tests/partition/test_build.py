@@ -172,3 +172,15 @@ def test_what_makes_no_sense_is_refused(tmp_path, asked, message):
         pytest.raises(InputError, match=message),
     ):
         build_plan(network, asked)
+
+
+@pytest.mark.parametrize("backend", ["kahypar", "mtkahypar"])
+@pytest.mark.parametrize("window", [1, 6])
+def test_unequal_machines_get_their_share_of_every_layer(tmp_path, backend, window):
+    path, weights = challenge_file(tmp_path, 4), (1.0, 1.0, 2.0, 4.0)
+    with open_network(path) as network:
+        asked = Asked(4, weights=weights, backend=backend, window=window)
+        plan = build_plan(network, asked).plan
+    loads = loads_of(path, plan)
+    assert (loads <= 1.01 * 32768 / 8 * np.array(weights)).all()
+    assert plan.traffic.words.sum() < 0.3 * plan.random_traffic.words.sum()

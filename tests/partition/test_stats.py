@@ -84,3 +84,10 @@ def test_no_volume_at_all_has_no_ratio():
 def test_a_plan_without_traffic_is_refused():
     with pytest.raises(InputError, match=r"plan\.h5: holds no traffic"):
         costs_of(block_plan((3, 3), 2), "plan.h5")
+
+
+def test_imbalance_is_against_the_share_of_the_machine():
+    before = costs()
+    asked = before.plan.asked | {"weights": [1.0, 3.0]}
+    plan = Plan(2, before.plan.owners, "", asked, before.traffic, before.random)
+    assert figures(costs_of(plan, "p"))["imbalance"] == pytest.approx(10 * 4 / 21 - 1)
