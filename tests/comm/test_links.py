@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpc.comm.buffers import Transport
+from hpc.comm.links import Sender
 from tests.comm.fake_device import FakeComm, FakeStreams, Impatient
 
 DEVICE = ("staged", "cuda-aware")
@@ -225,3 +226,35 @@ def test_all_reduce_takes_what_was_queued_before_and_serves_what_comes_after(nam
 def test_transport_and_device_must_fit(name, streams):
     with pytest.raises(ValueError, match="transport"):
         Transport(name, streams)
+
+
+class Flag:
+    def __init__(self):
+        self.over = False
+
+    def done(self):
+        return self.over
+
+
+class FlagStage:
+    """Messages become ready when the test says so, in any order."""
+
+    def __init__(self):
+        self.flags = []
+
+    def outgoing(self, buffer):
+        self.flags.append(Flag())
+        return buffer, self.flags[-1]
+
+
+def test_a_later_message_that_is_ready_first_waits_for_its_turn():
+    comm, stage = FakeComm(), FlagStage()
+    sender = Sender(lambda b: comm.Issend(b, 1, 3), stage, 2, lambda done: done())
+    for value in (1, 2):
+        sender.send(numbers(value))
+    stage.flags[1].over = True
+    sender.poll()
+    assert not comm.sends
+    stage.flags[0].over = True
+    sender.poll()
+    assert [buffer.tolist() for buffer, _ in comm.sends] == [[1], [2]]

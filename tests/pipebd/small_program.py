@@ -14,18 +14,18 @@ SIDE = 8
 CHANNELS = (3, 4, 6, 2)
 
 
-def pair(block):
+def pair(block, device="cpu"):
     torch.manual_seed(block)
     c_in, c_out = CHANNELS[block : block + 2]
     teacher = nn.Sequential(nn.Conv2d(c_in, c_out, 3, padding=1), nn.ReLU())
     student = nn.Sequential(nn.Conv2d(c_in, c_out, 1), nn.BatchNorm2d(c_out), nn.ReLU())
-    return BlockPair(teacher, student)
+    return BlockPair(teacher.to(device), student.to(device))
 
 
 class SmallWork:
-    def __init__(self, block, reducer, batch):
+    def __init__(self, block, reducer, batch, device="cpu"):
         self.index, self.name = block, f"small{block}"
-        self.step = StudentStep(pair(block), block, SgdSettings(0.1, 0.9), reducer, batch)
+        self.step = StudentStep(pair(block, device), block, SgdSettings(0.1, 0.9), reducer, batch)
 
     @torch.no_grad()
     def teacher(self, x):

@@ -58,3 +58,29 @@ def test_cuda_aware():
         pytest.skip("MPI does not take device pointers")
     program = f"from {__name__} import exchange; exchange('cuda-aware')"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_auto_places_ranks_and_chooses_a_transport():
+    from mpi4py import MPI
+
+    from hpc.pipebd.devices import choose_transport, place
+
+    placement = place(MPI.COMM_SELF, "auto")
+    assert placement.device.type == "cuda"
+    assert torch.cuda.current_device() == placement.device.index
+    name, why = choose_transport(MPI.COMM_SELF, "auto", placement.device)
+    assert name in ("staged", "cuda-aware"), why
+
+
+def test_the_memory_of_a_block_is_the_allocators_peak():
+    from hpc.pipebd.memory import peak_bytes, resident_bytes
+    from hpc.pipebd.reducer import Alone
+    from tests.pipebd.small_program import CHANNELS, SIDE, SmallWork
+
+    device = torch.device("cuda", 0)
+    x = torch.zeros(256, CHANNELS[0], SIDE, SIDE, device=device)
+    before = resident_bytes(device)
+    work = SmallWork(0, Alone(), len(x), device)
+    found = peak_bytes(device, before, work, x)
+    images = len(x) * SIDE * SIDE * 4
+    assert found >= images * (CHANNELS[0] + 3 * CHANNELS[1])
