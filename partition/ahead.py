@@ -57,9 +57,11 @@ def hypergraph_levels(asked: Asked, patterns: Patterns, on_layer: OnLayer) -> li
     ------
     InputError : a partitioner that is not installed.
     """
+    if asked.parts == 1:
+        return [np.zeros(n, np.int32) for n in patterns.sizes]
     cut = LayerCut(asked)
     first = first_pass(cut, patterns, on_layer)
-    if asked.window == 1 or asked.parts == 1:
+    if asked.window == 1:
         return first.levels
     return Search(asked, cut, patterns, first, on_layer).levels()
 
