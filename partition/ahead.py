@@ -58,6 +58,8 @@ def hypergraph_levels(asked: Asked, patterns: Patterns, on_layer: OnLayer) -> li
     InputError : a partitioner that is not installed.
     """
     if asked.parts == 1:
+        for _ in range(len(patterns)):
+            on_layer()
         return [np.zeros(n, np.int32) for n in patterns.sizes]
     cut = LayerCut(asked)
     first = first_pass(cut, patterns, on_layer)
