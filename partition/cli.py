@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from partition.build_command import add_build
 from partition.command import PROG
 from partition.compare_command import add_compare
+from partition.predict_command import add_predict
 from partition.shard_command import add_shard
 from partition.stats_command import add_stats
 
@@ -33,6 +34,6 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (add_build, add_stats, add_shard, add_compare):
+    for add in (add_build, add_stats, add_shard, add_compare, add_predict):
         add(commands)
     return parser

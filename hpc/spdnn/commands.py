@@ -9,11 +9,12 @@ from hpc.report.options import add_common
 
 
 def add_parser(engines: Any) -> None:
-    """Add `spdnn infer` and `spdnn train` to the engines' subparsers."""
+    """Add `spdnn infer`, `spdnn train` and `machine` to the engines' subparsers."""
     engine = engines.add_parser("spdnn", help="sparse networks: inference and training")
     commands = engine.add_subparsers(metavar="COMMAND", required=True)
     _infer(commands)
     _train(commands)
+    _machine(engines)
 
 
 def _infer(commands: Any) -> None:
@@ -93,5 +94,23 @@ def _run_infer(args: argparse.Namespace, comm: Any) -> int:
 
 def _run_train(args: argparse.Namespace, comm: Any) -> int:
     from hpc.spdnn.train_command import run
+
+    return run(args, comm)
+
+
+def _machine(engines: Any) -> None:
+    parser = engines.add_parser(
+        "machine",
+        help="measure this machine for 'python -m partition predict'",
+        epilog="example: mpirun -n 2 python -m hpc machine --out m.json",
+    )
+    parser.add_argument("--out", required=True, metavar="M.json", help="machine file to write")
+    parser.add_argument("--kernel", default="auto", help="local multiply (default auto)")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=_run_machine)
+
+
+def _run_machine(args: argparse.Namespace, comm: Any) -> int:
+    from hpc.spdnn.machine_command import run
 
     return run(args, comm)

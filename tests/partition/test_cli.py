@@ -38,7 +38,9 @@ def test_what_build_writes_stats_and_shard_read(plan, tmp_path, capsys):
     assert header.words.tolist() == traffic.words.sum(axis=1).tolist()
 
 
-@pytest.mark.parametrize("arguments", [[], ["build"], ["stats"], ["shard"], ["compare"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["build"], ["stats"], ["shard"], ["compare"], ["predict"]]
+)
 def test_help_has_an_example(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main([*arguments, "--help"])

@@ -1,0 +1,112 @@
+"""The machine file: what a rank's work costs here, as `hpc machine` measured it. JSON.
+
+A pass of one layer on one rank takes, in seconds, the sum of its coefficients
+times what it does: see `work`. Two sets of coefficients: of inference and of
+a training step (forward, backward and update together).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from hpc.io.container import written_aside
+from hpc.io.errors import FormatError
+
+FORMAT = "relaycut-machine"
+VERSION = 1
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Seconds of a layer on a rank, per ...
+
+    layer_s : layer. edge_s : weight. edge_column_s : weight and input.
+    row_column_s : own row and input. message_s : message sent: the latency.
+    word_s : word sent, per input: 4 bytes over the bandwidth.
+    """
+
+    layer_s: float
+    edge_s: float
+    edge_column_s: float
+    row_column_s: float
+    message_s: float
+    word_s: float
+
+    def array(self) -> Numbers:
+        """Return the coefficients in the order of `work`: (6,)."""
+        return np.array([getattr(self, field.name) for field in fields(self)])
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What was measured. about : kernel, ranks, host, for people."""
+
+    inference: Rates
+    training: Rates
+    about: dict[str, str]
+
+
+def work(
+    batch: int,
+    edges: npt.ArrayLike,
+    rows: npt.ArrayLike,
+    messages: npt.ArrayLike,
+    words: npt.ArrayLike,
+) -> Numbers:
+    """Return what the coefficients of `Rates` multiply: (6, ...) for arguments of shape (...).
+
+    edges, rows : weights and rows held. messages, words : sent, forward, words for one input.
+    """
+    e, r, m, w = (np.asarray(one, np.float64) for one in (edges, rows, messages, words))
+    return np.stack(np.broadcast_arrays(1.0, e, e * batch, r * batch, m, w * batch))
+
+
+def write_machine(path: str | os.PathLike[str], machine: Machine) -> None:
+    """Write a machine file, aside and renamed."""
+    content = {"format": FORMAT, "version": VERSION, **asdict(machine)}
+    with written_aside(path) as partial:
+        partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def read_machine(path: str | os.PathLike[str]) -> Machine:
+    """Read a machine file.
+
+    Raises
+    ------
+    FormatError : missing, not JSON, of another format or a newer version, a coefficient that
+        is missing, negative or not finite.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise FormatError(f"{path}: not JSON ({error})") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError(f"{path}: not a {FORMAT} file; make one with 'python -m hpc machine'")
+    if content.get("version") != VERSION:
+        raise FormatError(f"{path}: version {content.get('version')}, this program reads {VERSION}")
+    return Machine(
+        _rates(content.get("inference"), f"{path}: inference"),
+        _rates(content.get("training"), f"{path}: training"),
+        dict(content.get("about", {})),
+    )
+
+
+def _rates(found: object, where: str) -> Rates:
+    names = [field.name for field in fields(Rates)]
+    if not isinstance(found, dict):
+        raise FormatError(f"{where} is missing")
+    for name in names:
+        value = found.get(name)
+        if not isinstance(value, int | float) or not 0 <= value < np.inf:
+            raise FormatError(f"{where}.{name} is {value}, expected a number of at least 0")
+    return Rates(**{name: float(found[name]) for name in names})

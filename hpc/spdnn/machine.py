@@ -1,0 +1,110 @@
+"""What a layer costs on this machine: the engine itself timed on small networks, and a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+from mpi4py import MPI
+from scipy.optimize import nnls
+
+from hpc.io.machine import Rates, work
+from hpc.io.shard import Shard
+from hpc.report.stopwatch import Stopwatch
+from hpc.spdnn.forward import Forward
+from hpc.spdnn.inputs import OwnInputs
+from hpc.spdnn.kernels import Kernel
+from hpc.spdnn.levels import turning_levels
+from hpc.spdnn.machine_cases import N_LAYERS, Case, case_shard, cases
+from hpc.spdnn.optimizers import SGD
+from hpc.spdnn.runtime import Runtime, layer_weights
+from hpc.spdnn.trainer import Trainer
+
+REPEATS, LEAST_S = 7, 0.01
+"""Timings of a case, of which the quickest counts, and how long one lasts at least."""
+
+Floats = npt.NDArray[np.floating]
+
+
+def measure(
+    comm: MPI.Comm, kernel: Kernel, on_case: Callable[[], None] = lambda: None
+) -> tuple[Rates, Rates]:
+    """Return the coefficients of inference and of training. Collective.
+
+    on_case : called after each of len(cases()) cases.
+    """
+    amounts, inference, training = [], [], []
+    for case in cases():
+        shard = case_shard(case, comm.size, comm.rank)
+        amounts.append(_work(case, shard))
+        inference.append(_time_forward(comm, kernel, shard, case.batch))
+        training.append(_time_step(comm, kernel, shard, case.batch))
+        on_case()
+    return fit(np.array(amounts), np.array(inference)), fit(np.array(amounts), np.array(training))
+
+
+def fit(amounts: Floats, seconds: Floats) -> Rates:
+    """Return the coefficients, none below 0, of least squared relative error.
+
+    amounts : (cases, 6), from `work`, per layer. seconds : (cases,), of a layer.
+    """
+    scale = np.maximum(amounts.max(axis=0), 1)
+    found, _ = nnls(amounts / scale / seconds[:, None], np.ones(len(seconds)))
+    return Rates(*(found / scale).tolist())
+
+
+def _work(case: Case, shard: Shard) -> Floats:
+    edges = sum(layer.n_edges for layer in shard.layers) / N_LAYERS
+    sends = shard.layers[0].sends
+    words = sum(len(rows) for _, rows in sends)
+    return work(case.batch, edges, case.rows, len(sends), words)
+
+
+def _time_forward(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int) -> float:
+    levels = turning_levels(shard, batch, shard.dtype)
+    for level in levels:
+        level[...] = 0.5
+    biases = [layer.bias for layer in shard.layers]
+    runtime = Runtime(comm, kernel, Stopwatch())
+    forward = Forward(runtime, shard, layer_weights(shard), biases, levels)
+    seconds = _quickest(comm, forward.run) / N_LAYERS
+    forward.free()
+    return seconds
+
+
+def _time_step(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int) -> float:
+    trainer = Trainer(Runtime(comm, kernel, Stopwatch()), shard, "mse", "exact")
+    labels, chosen, rule = np.zeros(batch, np.int32), np.arange(batch), SGD(1e-6)
+    seconds = _quickest(comm, lambda: trainer.step(_NoInputs(), labels, chosen, rule)) / N_LAYERS
+    trainer.free()
+    return seconds
+
+
+class _NoInputs(OwnInputs):
+    """Inputs that cost next to nothing."""
+
+    def __init__(self) -> None:
+        """Hold none."""
+
+    def fill(self, x: Floats, chosen: npt.NDArray[np.integer]) -> None:
+        """Set all inputs to the same number."""
+        x[...] = 0.5
+
+
+def _quickest(comm: MPI.Comm, run: Callable[[], object]) -> float:
+    """Return the seconds of a run: of the slowest rank, in the quickest of the repeats."""
+    run()
+    began = perf_counter()
+    run()
+    once = comm.allreduce(perf_counter() - began, op=MPI.MAX)
+    runs = max(int(LEAST_S / max(once, 1e-7)), 1)
+    best = np.inf
+    for _ in range(REPEATS):
+        comm.Barrier()
+        began = perf_counter()
+        for _ in range(runs):
+            run()
+        best = min(best, comm.allreduce(perf_counter() - began, op=MPI.MAX) / runs)
+    return best

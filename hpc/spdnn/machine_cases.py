@@ -1,0 +1,64 @@
+"""Small networks that tell the costs of a layer apart: many or few weights, rows, words. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy import sparse
+
+from hpc.io.halo import Floats
+from hpc.io.network import Layer
+from hpc.io.plan import block_plan
+from hpc.io.shard import Shard, build_shard
+
+N_LAYERS = 4
+
+
+@dataclass(frozen=True)
+class Case:
+    """Layers whose every rank holds `rows` rows of `degree` weights and sends `halo` to each.
+
+    batch : inputs at a time.
+    """
+
+    rows: int
+    degree: int
+    halo: int
+    batch: int
+
+
+def cases() -> list[Case]:
+    """Return the cases that are measured."""
+    shapes = ((128, 4), (128, 32), (2048, 4), (2048, 32))
+    return [
+        Case(rows, degree, halo, batch)
+        for (rows, degree), batch in product(shapes, (1, 16, 64, 256))
+        for halo in (0, 16, rows // 2)
+    ]
+
+
+def case_shard(case: Case, size: int, rank: int) -> Shard:
+    """Return the share of `rank` of a case's network cut for `size` ranks."""
+    layers = [_layer(case, size, seed) for seed in range(N_LAYERS)]
+    return build_shard(layers, block_plan([case.rows * size] * (N_LAYERS + 1), size), rank)
+
+
+def _layer(case: Case, size: int, seed: int) -> Layer:
+    """Return a layer: own columns at random, and the first `halo` columns of every other rank."""
+    rng = np.random.default_rng(seed)
+    n = case.rows * size
+    dense_rows = np.arange(n)
+    own = dense_rows // case.rows * case.rows
+    columns = own[:, None] + rng.integers(0, case.rows, (n, case.degree))
+    place = dense_rows % case.rows
+    sharing = np.flatnonzero(place < case.halo)
+    for step in range(1, size):
+        peer = (own[sharing] // case.rows + step) % size
+        columns[sharing, step % case.degree] = peer * case.rows + place[sharing]
+    indptr = np.arange(n + 1) * case.degree
+    values: Floats = rng.uniform(-0.1, 0.1, columns.size).astype(np.float32)
+    weight = sparse.csr_array((values, columns.ravel(), indptr), shape=(n, n))
+    weight.sum_duplicates()
+    return Layer(weight, np.zeros(n, np.float32), "relu")

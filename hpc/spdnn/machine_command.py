@@ -1,0 +1,52 @@
+"""`machine`: measure this machine for `python -m partition predict`."""
+
+from __future__ import annotations
+
+import argparse
+
+from mpi4py import MPI
+
+from hpc.comm.world import owned, together
+from hpc.io.container import check_writable
+from hpc.io.errors import InputError
+from hpc.io.machine import Machine, Rates, write_machine
+from hpc.report.figures import quantity, table
+from hpc.report.progress import progress
+from hpc.spdnn.kernels import kernel
+from hpc.spdnn.machine import measure
+from hpc.spdnn.machine_cases import cases
+
+
+def run(args: argparse.Namespace, world: MPI.Comm) -> int:
+    """Run the command."""
+    with owned(world) as comm:
+        with together(comm):
+            if comm.size < 2:
+                raise InputError("machine: needs 2 ranks or more, start it with mpirun -n 2")
+            local = kernel(args.kernel)
+            if comm.rank == 0:
+                check_writable(args.out)
+        show = comm.rank == 0 and not args.quiet
+        with progress("measuring", len(cases()), show) as step:
+            inference, training = measure(comm, local, lambda: step(1, ""))
+        if comm.rank == 0:
+            host = MPI.Get_processor_name()
+            about = {"kernel": local.name, "ranks": str(comm.size), "host": host}
+            write_machine(args.out, Machine(inference, training, about))
+            print(f"{args.out}: {host}, {comm.size} ranks, kernel {local.name}")
+            print(table(["a layer on a rank", "inference", "training"], _rows(inference, training)))
+    return 0
+
+
+def _rows(*rates: Rates) -> list[list[str]]:
+    """Return what people know these numbers by."""
+
+    def per_second(seconds: float, unit: str) -> str:
+        return quantity(1 / seconds, unit) if seconds else "not limiting"
+
+    return [
+        ["latency of a message", *(f"{1e6 * one.message_s:.3g} µs" for one in rates)],
+        ["bandwidth", *(per_second(one.word_s / 4, "B/s") for one in rates)],
+        ["edges", *(per_second(one.edge_column_s, "edges/s") for one in rates)],
+        ["fixed", *(f"{1e6 * one.layer_s:.3g} µs" for one in rates)],
+    ]
