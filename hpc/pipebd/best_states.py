@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import torch
@@ -27,8 +28,9 @@ class BestStates:
         """
         for work in works:
             block = work.index
-            if losses is None or epoch == 0 or losses[block] < self.loss[block]:
-                self.loss[block] = float("nan") if losses is None else losses[block]
+            before = self.loss.get(block, math.nan)
+            if losses is None or math.isnan(before) or losses[block] < before:
+                self.loss[block] = math.nan if losses is None else losses[block]
                 self.epoch[block] = epoch
                 self.state[block] = host_state(work.pair.student)
 
