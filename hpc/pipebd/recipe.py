@@ -58,8 +58,6 @@ class Recipe:
         if not self.workload:
             raise InputError(f"this needs one of the workloads {', '.join(WORKLOADS)}")
         options = {} if self.batch_norm is None else {"batch_norm": self.batch_norm}
-        if options and self.workload in WORKLOADS and self.workload != "vgg16-dsconv":
-            raise InputError(f"{self.workload} has batch norm; only vgg16-dsconv can be without")
         return workload(
             self.workload,
             self.shape,

@@ -51,6 +51,8 @@ def session(
     with owned(world) as comm, contextlib.ExitStack() as open_files:
         with together(comm):
             check_options(args, comm)
+            if args.data is None:
+                raise InputError("--data FILE.h5 is needed, except to --emulate a profile")
             file = open_files.enter_context(open_images(args.data))
         placement = place(comm, args.device)
         name, why = choose_transport(comm, args.transport, placement.device)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from dataclasses import fields, replace
 
 import torch
@@ -12,6 +11,7 @@ from torch import nn
 from hpc.io.container import written_aside
 from hpc.io.errors import FormatError
 from hpc.pipebd.recipe import Recipe, build_student
+from hpc.pipebd.torch_file import load
 
 FORMAT = "relaycut-student"
 VERSION = 1
@@ -37,7 +37,7 @@ def read_student(path: str | os.PathLike[str], dtype: torch.dtype) -> tuple[Reci
     ------
     FormatError : no such file, not of this format, weights that do not fit.
     """
-    contents = _load(path)
+    contents = load(path, "a student file")
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         raise FormatError(f"{path}: not a student file (format '{FORMAT}')")
     if contents.get("version") != VERSION:
@@ -51,13 +51,3 @@ def read_student(path: str | os.PathLike[str], dtype: torch.dtype) -> tuple[Reci
         first = str(error).splitlines()[0]
         raise FormatError(f"{path}: does not fit its own description ({first})") from error
     return recipe, model
-
-
-def _load(path: str | os.PathLike[str]) -> object:
-    if not os.path.isfile(path):
-        raise FormatError(f"{path}: no such file")
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, pickle.UnpicklingError, EOFError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FormatError(f"{path}: not a student file ({reason})") from error

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Iterable, Mapping
 
 import torch
 from torch import nn
 
 from hpc.io.errors import FormatError, InputError
+from hpc.pipebd.torch_file import load
 
 SHOWN_KEYS = 6
 """How many wrong keys a message lists."""
@@ -38,25 +38,12 @@ def read_teacher(path: str | os.PathLike[str]) -> State:
     ------
     FormatError : no such file, or not a file of tensors by name.
     """
-    if not os.path.isfile(path):
-        raise FormatError(f"{path}: no such file")
-    try:
-        state = _load(path)
-    except (RuntimeError, pickle.UnpicklingError, EOFError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FormatError(f"{path}: not a state dict that can be loaded ({reason})") from error
+    state = load(path, "a state dict that can be loaded", mapped=True)
     if not isinstance(state, Mapping) or not all(
         isinstance(value, torch.Tensor) for value in state.values()
     ):
         raise FormatError(f"{path}: holds a {type(state).__name__}, expected a state dict")
     return state
-
-
-def _load(path: str | os.PathLike[str]) -> object:
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except RuntimeError:  # files of torch before 1.6 cannot be mapped
-        return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def load_teacher(

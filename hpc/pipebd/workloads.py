@@ -7,6 +7,7 @@ of which they say nothing, is ours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -111,15 +112,19 @@ def workload(
 
     Raises
     ------
-    InputError : unknown name or shape (lists the valid ones), width or classes not positive.
+    InputError : unknown name, shape or option (lists the valid ones); width or classes not
+        positive.
     """
     if name not in WORKLOADS:
         raise InputError(f"unknown workload {name!r}; expected {' or '.join(WORKLOADS)}")
     if shape not in SIDES:
         raise InputError(f"unknown shape {shape!r}; expected {' or '.join(SIDES)}")
     n_classes = (10 if shape == "cifar" else 1000) if n_classes is None else n_classes
-    if not width > 0 or n_classes < 1:
-        raise InputError(f"width {width}, {n_classes} classes: both must be positive")
+    if not 0 < width < math.inf or n_classes < 1:
+        raise InputError(f"width {width}, {n_classes} classes: expected positive, finite numbers")
+    if unknown := sorted(set(options) - OPTIONS[name]):
+        valid = ", ".join(sorted(OPTIONS[name])) or "none"
+        raise InputError(f"{name} does not take {', '.join(unknown)}; its options: {valid}")
     sizes = {"shape": shape, "width": width, "n_classes": n_classes}
     return WORKLOADS[name](**sizes, dtype=dtype, seed=seed, **options)
 
@@ -181,3 +186,9 @@ WORKLOADS: dict[str, Callable[..., Workload]] = {
     "vgg16-dsconv": _vgg16_dsconv,
     "mobilenetv2-proxyless": _mobilenetv2_proxyless,
 }
+
+OPTIONS: dict[str, frozenset[str]] = {
+    "vgg16-dsconv": frozenset({"batch_norm"}),
+    "mobilenetv2-proxyless": frozenset(),
+}
+"""What each workload takes beside sizes."""

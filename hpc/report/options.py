@@ -19,9 +19,24 @@ class Parser(argparse.ArgumentParser):
         """Raise InputError with the message and where to read more."""
         raise InputError(f"{message} (see {self.prog} --help)")
 
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        """Parse; refuse unknown options here, where the help that lists the valid ones is."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
+
+def seed(text: str) -> int:
+    """Return a seed: 0..2³¹−1."""
+    value = int(text)
+    if not 0 <= value < 1 << 31:
+        raise ValueError
+    return value
+
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Add --json, --seed and --quiet."""
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
-    parser.add_argument("--seed", type=int, default=0, help="of every random draw (default 0)")
+    parser.add_argument("--seed", type=seed, default=0, help="of every random draw (default 0)")
     parser.add_argument("--quiet", action="store_true", help="no progress")

@@ -149,16 +149,37 @@ def test_teachers_and_data_that_do_not_fit(comm, folder, refused_train):
 def test_what_other_commands_refuse(comm, folder, refused):
     if comm.rank == 0:
         torch.save({"a": torch.zeros(1)}, folder / "no.pt")
+        (folder / "cut.pt").write_bytes((folder / "no.pt").read_bytes()[:-200])
         (folder / "found.json").write_text('{"blocks": []}')
     comm.Barrier()
     assert "no.pt: not a student file" in refused("finetune", folder / "no.pt")
     assert "none.pt: no such file" in refused("evaluate", folder / "none.pt")
+    for damaged in ("no.pt", "x.h5", "cut.pt"):
+        message = refused("train", VGG, "--teacher", folder / damaged, "--width", 0.03)
+        assert damaged in message and "weights_only" not in message
+    assert "expected positive, finite numbers" in refused("teacher", VGG, "--width", "inf")
+    message = refused("teacher", "mobilenetv2-proxyless", "--no-batch-norm")
+    assert "mobilenetv2-proxyless does not take batch_norm; its options: none" in message
     message = refused("teacher", VGG, "--lr", 0)
     assert "--lr 0.0: expected a positive number" in message
     message = refused("teacher", VGG, "--out", folder / "no" / "t.pt")
     assert "does not exist" in message
     message = refused("retrain", VGG, "--architecture", folder / "found.json")
     assert "is not a search" in message
+
+
+def test_what_is_missing_or_unknown_on_the_command_line(capsys):
+    for words, says in [
+        (["train", VGG], "--data FILE.h5 is needed"),
+        (
+            ["train", VGG, "--fast"],
+            "--fast (see python -m hpc pipebd train --help",
+        ),
+        (["evaluate", "s.pt"], "--data"),
+        (["train", VGG, "--seed", "-1"], "argument --seed: invalid seed value: '-1'"),
+    ]:
+        assert main(["pipebd", *words]) == 2
+        assert says in capsys.readouterr().err
 
 
 @pytest.mark.mpi

@@ -1,0 +1,39 @@
+"""Files of `torch.save`, read without running code that is in them."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+
+import torch
+
+from hpc.io.errors import FormatError
+
+
+def load(path: str | os.PathLike[str], what: str, mapped: bool = False) -> object:
+    """Return what a file holds, its tensors in host memory.
+
+    Parameters
+    ----------
+    what : what the file should be, for the message.
+    mapped : map the tensors, so that only those that are used are read.
+
+    Raises
+    ------
+    FormatError : no such file; not of torch.save; damaged; holds more than plain data.
+    """
+    if not os.path.isfile(path):
+        raise FormatError(f"{path}: no such file")
+    mapped = mapped and zipfile.is_zipfile(path)  # torch before 1.6 wrote files that cannot be
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
+    except Exception as error:  # a damaged pickle raises anything
+        raise FormatError(f"{path}: not {what} ({_reason(path)})") from error
+
+
+def _reason(path: str | os.PathLike[str]) -> str:
+    try:
+        foreign = torch.serialization.get_unsafe_globals_in_checkpoint(str(path))
+    except Exception:  # as above
+        return "not a file of torch.save, or damaged"
+    return f"it holds {', '.join(sorted(foreign))}" if foreign else "damaged"
