@@ -1,7 +1,8 @@
 """SpFF: the forward pass of a rank (paper: its parallel sparse feedforward algorithm).
 
 Receives and sends are posted, own columns are multiplied while messages move,
-each message's columns are multiplied as it arrives (`layer_sum`).
+each message's columns are multiplied as it arrives (`layer_sum`). With several
+waves, one wave's messages also move while the layers of the others are computed.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from hpc.comm.exchange import Exchange
+from hpc.comm.exchange import Exchange, SendRing
 from hpc.comm.tags import Tag
 from hpc.io.shard import LayerShard, Shard
 from hpc.spdnn.kernels import Weights
 from hpc.spdnn.layer_sum import layer_sum
 from hpc.spdnn.runtime import Buffers, Runtime, plan_buffers
+from hpc.spdnn.waves import wave_spans
 from hpc.spdnn.wires import boundary_segments, halo_segments, n_send, send_rows
 
 Floats = npt.NDArray[np.floating]
@@ -33,8 +35,11 @@ class Forward:
     biases : per layer (n_out,).
     levels : L+1 arrays (panels, n_ext, width), from `hpc.spdnn.levels`. Own rows of level 0
         are the input, own rows of the last level the output. Level 0 may hold 0/1 inputs as
-        words of 64 columns, (panels, n_ext, 1) uint64.
-    buffers : to share with other passes that never run at the same time.
+        words of 64 columns, (panels, n_ext, 1) uint64. Two levels in a row share no memory;
+        with several waves, three.
+    buffers : to share with other passes that never run at the same time; with a ring for every
+        wave.
+    waves : into how many waves the panels are divided, at most one a panel. The same on all ranks.
     """
 
     def __init__(
@@ -45,27 +50,40 @@ class Forward:
         biases: list[Floats],
         levels: list[Floats],
         buffers: Buffers | None = None,
+        waves: int = 1,
     ) -> None:
         panels, _, width = levels[0].shape
-        buffers = buffers or plan_buffers(shard, panels, width, levels[0].dtype)
+        spans = wave_spans(panels, waves)
+        buffers = buffers or plan_buffers(shard, panels, width, levels[0].dtype, len(spans))
         self.levels = levels
         self.layers = [
-            ForwardLayer(
-                runtime, buffers, k, layer, weights[k], biases[k], (levels[k], levels[k + 1])
-            )
+            [
+                ForwardLayer(
+                    runtime, buffers, buffers.boundaries[wave], k, layer, weights[k], biases[k],
+                    (levels[k][span], levels[k + 1][span]),
+                )
+                for wave, span in enumerate(spans)
+            ]
             for k, layer in enumerate(shard.layers)
-        ]
+        ]  # fmt: skip
 
     def run(self) -> Floats:
         """Run all layers; return the own rows of the last level: (panels, n_out, width)."""
-        for layer in self.layers:
-            layer.run()
+        last: list[ForwardLayer] = []
+        for waves in self.layers:
+            for wave, layer in enumerate(waves):
+                if last:
+                    last[wave].end()
+                layer.begin()
+            last = waves
+        for layer in last:
+            layer.end()
         return self.levels[-1]
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """The exchanges, which count words and messages."""
-        return [layer.exchange for layer in self.layers]
+        """The exchanges, which count words and messages: layer after layer, wave after wave."""
+        return [layer.exchange for waves in self.layers for layer in waves]
 
     def free(self) -> None:
         """Release requests and datatypes. Local."""
@@ -74,12 +92,13 @@ class Forward:
 
 
 class ForwardLayer:
-    """One layer: x_next[own] = f(W x_ext + b). `levels` is (x_ext, x_next)."""
+    """One layer of one wave: x_next[own] = f(W x_ext + b). `levels` is (x_ext, x_next)."""
 
     def __init__(
         self,
         runtime: Runtime,
         buffers: Buffers,
+        ring: SendRing,
         turn: int,
         layer: LayerShard,
         weights: list[Weights],
@@ -89,7 +108,7 @@ class ForwardLayer:
         self._clock, self._x = runtime.clock, levels[0]
         panels, _, width = self._x.shape
         self._sum = layer_sum(runtime.kernel, layer, weights, bias, levels, buffers)
-        self._ring, self._turn = buffers.boundary, turn
+        self._ring, self._turn = ring, turn
         self._boundary = self._ring.buffer(turn, (panels, n_send(layer), width), self._x.dtype)
         self._send_rows = send_rows(layer)
         self.exchange = Exchange(
@@ -100,11 +119,14 @@ class ForwardLayer:
             columns=levels[1].shape[2] // width,
         )
 
-    def run(self) -> None:
-        """Run the layer."""
+    def begin(self) -> None:
+        """Post the messages, multiply own columns. The own rows of x_ext are complete."""
         self._start()
         self._sum.multiply_core(self.exchange.poll)
         self._clock.lap("compute")
+
+    def end(self) -> None:
+        """Multiply what arrives; x_next's own rows are complete."""
         for index in self._arrivals():
             self._sum.take(index)
         self._sum.finish()

@@ -1,7 +1,8 @@
 """Batches through all layers, with equal columns merged on the way and survivors pooled.
 
 Between looks for equal columns the layers run as a `Forward` of their own, planned
-when a (stretch of layers, shape) is first met. Two buffers hold the levels in turn.
+when a (stretch of layers, shape) is first met. Two buffers hold the levels in turn, three
+where waves let a level be written while the last but one is still read.
 What is left of a batch, once that is half of it or less, waits in a pool at its level
 until the pool is full, so deep layers see large batches of distinct columns.
 """
@@ -24,6 +25,7 @@ from hpc.spdnn.merge import Merger, fill_panels
 from hpc.spdnn.panels import aligned
 from hpc.spdnn.pool import Pool
 from hpc.spdnn.runtime import Buffers, Runtime, layer_weights, plan_buffers
+from hpc.spdnn.waves import wave_count
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int32]
@@ -58,6 +60,7 @@ class MergingPass:
     pools : let survivors of batches wait for each other; else a batch is done when `run` returns.
     sink : takes what comes out.
     packed : the inputs are bits, and the kernel takes them.
+    waves : see `waves.wave_count`; the same on all ranks, as the constructor is collective.
 
     Attributes
     ----------
@@ -73,6 +76,7 @@ class MergingPass:
         pools: bool,
         sink: Sink,
         packed: bool = False,
+        waves: int | None = None,
     ) -> None:
         self._runtime, self._shard, self._most, self._sink = runtime, shard, most, sink
         self._merger, self._pooled = merger, pools and merger is not None
@@ -81,7 +85,10 @@ class MergingPass:
         self._looks = Looks(len(shard.layers))
         self._room = max(most + most // 2 * self._pooled, PANEL_WIDTH if merger else 1)
         panels, width = self._shape(self._room)
-        self._memory = [aligned(max(self._rows) * panels * width, shard.dtype) for _ in range(2)]
+        self._waves, self._edges = waves, _edges_of_a_layer(runtime, shard)
+        self._most_waves = self._waves_of(panels, width)
+        room = max(self._rows) * panels * width
+        self._memory = [aligned(room, shard.dtype) for _ in range(2 + (self._most_waves > 1))]
         self._packed = packed
         self._words = np.zeros(self._rows[0] * -(-self._room // PANEL_WIDTH) * packed, np.uint64)
         self._buffers: dict[Shape, Buffers] = {}
@@ -129,7 +136,8 @@ class MergingPass:
             stop = self._next_stop(wave.level)
             level = self._stretch(wave, stop).run()
             self.columns[wave.level : stop] += wave.shape[0] * wave.shape[1]
-            wave.side, wave.level = (wave.side + stop - wave.level) % 2, stop
+            wave.side = self._side(wave.side + stop - wave.level)
+            wave.level = stop
             if self._merger and stop < n_layers:
                 parked = self._merge(self._merger, wave, level)
                 self._runtime.clock.lap("merge")
@@ -149,7 +157,7 @@ class MergingPass:
             self._park(merger, wave, own, found.kept)
             return True
         found = fill_panels(found)
-        wave.shape, wave.side = self._shape(len(found.kept)), 1 - wave.side
+        wave.shape, wave.side = self._shape(len(found.kept)), self._side(wave.side + 1)
         merger.gather(own, found.kept, self._level(wave.level, wave.side, wave.shape), 0)
         wave.column = found.where[wave.column]
         return False
@@ -172,6 +180,13 @@ class MergingPass:
         pool.copy_to(target)
         samples, column = pool.empty()
         self._descend(Wave(level, shape, 0, samples, column))
+
+    def _side(self, turn: int) -> int:
+        return turn % len(self._memory)
+
+    def _waves_of(self, panels: int, width: int) -> int:
+        columns = panels * width
+        return min(wave_count(self._waves, self._shard.size, self._edges, columns), panels)
 
     def _next_stop(self, level: int) -> int:
         return self._looks.next_after(level) if self._merger else len(self._shard.layers)
@@ -204,7 +219,9 @@ class MergingPass:
         key = start, stop, shape, side
         if key not in self._planned:
             layers = slice(start, stop)
-            levels = [self._level(k, (side + k - start) % 2, shape) for k in range(start, stop + 1)]
+            levels = [
+                self._level(k, self._side(side + k - start), shape) for k in range(start, stop + 1)
+            ]
             if not start:
                 levels[0] = self._first_level(shape)
             self._planned[key] = Forward(
@@ -214,6 +231,7 @@ class MergingPass:
                 [layer.bias for layer in self._shard.layers[layers]],
                 levels,
                 self._buffers_for(shape),
+                self._waves_of(*shape),
             )
         return self._planned[key]
 
@@ -221,8 +239,16 @@ class MergingPass:
         """Return buffers to share: those of the largest batch wherever batches are padded."""
         largest = self._shape(self._room) if self._merger else shape
         if largest not in self._buffers:
-            self._buffers[largest] = plan_buffers(self._shard, *largest, self._shard.dtype)
+            self._buffers[largest] = plan_buffers(
+                self._shard, *largest, self._shard.dtype, self._most_waves
+            )
         return self._buffers[largest]
+
+
+def _edges_of_a_layer(runtime: Runtime, shard: Shard) -> float:
+    """Return the weights of a layer on a rank, on average over both. Collective."""
+    edges = runtime.comm.allreduce(sum(layer.n_edges for layer in shard.layers))
+    return float(edges / shard.size / max(len(shard.layers), 1))
 
 
 def _nothing() -> tuple[Ints, Ints]:

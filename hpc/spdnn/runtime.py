@@ -30,21 +30,30 @@ class Runtime:
 class Buffers:
     """Buffers that the layers of a pass use one after another.
 
-    boundary : rows gathered for sending (forward) or received (backward), in turn.
+    boundaries : rows gathered for sending (forward) or received (backward), in turn; one ring
+        for each wave.
     early : flat, room for the largest part's product, for messages that come out of order.
     scratch : flat, room for two panels of any part.
     """
 
-    boundary: SendRing
+    boundaries: tuple[SendRing, ...]
     early: Floats
     scratch: Floats
 
+    @property
+    def boundary(self) -> SendRing:
+        """The ring of the first wave."""
+        return self.boundaries[0]
 
-def plan_buffers(shard: Shard, panels: int, width: int, dtype: npt.DTypeLike) -> Buffers:
-    """Return buffers large enough for every layer of `shard`."""
+
+def plan_buffers(
+    shard: Shard, panels: int, width: int, dtype: npt.DTypeLike, waves: int = 1
+) -> Buffers:
+    """Return buffers large enough for every layer of `shard`, in up to `waves` waves."""
     batch = panels * width
+    widest = max(map(n_send, shard.layers)) * batch
     return Buffers(
-        SendRing(max(map(n_send, shard.layers)) * batch, dtype),
+        tuple(SendRing(widest, dtype) for _ in range(waves)),
         np.empty(max(map(_early_rows, shard.layers)) * batch, dtype),
         np.empty(2 * max(map(_widest, shard.layers)) * width, dtype),
     )

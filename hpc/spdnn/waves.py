@@ -1,0 +1,36 @@
+"""How the panels of a batch are divided into waves. Pure.
+
+While one wave's messages move, the others are computed (`forward.Forward.run`).
+"""
+
+from __future__ import annotations
+
+from hpc.io.errors import InputError
+
+LEAST_WORK = 10_000_000
+"""Weights times columns of a layer on a rank below which a second wave costs more than it hides:
+below half a millisecond."""
+
+
+def wave_spans(panels: int, waves: int) -> list[slice]:
+    """Return the panels of each wave: contiguous, sizes differing by one at most, none empty."""
+    waves = max(1, min(waves, panels))
+    bounds = [panels * wave // waves for wave in range(waves + 1)]
+    return [slice(first, last) for first, last in zip(bounds, bounds[1:], strict=False)]
+
+
+def check_waves(waves: int | None) -> None:
+    """Raise InputError unless `waves` is at least 1, or None: chosen here."""
+    if waves is not None and waves < 1:
+        raise InputError(f"--waves {waves}: expected at least 1")
+
+
+def wave_count(asked: int | None, ranks: int, edges: float, columns: int) -> int:
+    """Return into how many waves a batch goes.
+
+    asked : by the user; None: two where there are messages and work to hide them behind.
+    edges : weights of a layer on a rank, on average. columns : of the batch.
+    """
+    if asked is not None:
+        return asked
+    return 2 if ranks > 1 and edges * columns >= LEAST_WORK else 1

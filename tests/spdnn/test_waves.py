@@ -1,0 +1,105 @@
+"""Waves of panels: the division, and the same bits as without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hpc.io.errors import InputError
+from hpc.io.shard import build_shard
+from hpc.report.stopwatch import Stopwatch
+from hpc.spdnn.forward import Forward
+from hpc.spdnn.kernels import kernel
+from hpc.spdnn.levels import columns, level_rows, set_columns
+from hpc.spdnn.merging_pass import MergingPass
+from hpc.spdnn.panels import aligned
+from hpc.spdnn.runtime import Runtime, layer_weights
+from hpc.spdnn.waves import check_waves, wave_count, wave_spans
+from tests.spdnn.serial import random_layers, random_plan, serial_forward
+
+SIZES = (23, 40, 3, 29, 17, 31, 11)
+WIDTH = 8
+
+
+@given(st.integers(1, 40), st.integers(1, 50))
+def test_spans_cover_the_panels_in_equal_parts(panels, waves):
+    spans = wave_spans(panels, waves)
+    assert len(spans) == min(panels, waves)
+    covered = [panel for span in spans for panel in range(span.start, span.stop)]
+    assert covered == list(range(panels))
+    sizes = {span.stop - span.start for span in spans}
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_two_waves_only_where_there_is_something_to_hide():
+    assert wave_count(None, 1, 1e9, 1024) == 1
+    assert wave_count(None, 2, 1e9, 1024) == 2
+    assert wave_count(None, 2, 100, 64) == 1
+    assert wave_count(5, 2, 100, 64) == 5
+    with pytest.raises(InputError, match="--waves 0"):
+        check_waves(0)
+
+
+def turning(shard, panels, sides):
+    """Return levels in `sides` buffers used in turn, as inference has them."""
+    rows = level_rows(shard)
+    memory = [aligned(max(rows) * panels * WIDTH, shard.dtype) for _ in range(sides)]
+    return [
+        memory[k % sides][: n * panels * WIDTH].reshape(panels, n, WIDTH)
+        for k, n in enumerate(rows)
+    ]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["scipy", "numba"])
+@pytest.mark.parametrize(("panels", "waves"), [(5, 2), (5, 3), (4, 4), (2, 9)])
+def test_waves_in_three_buffers_give_the_serial_answer_and_the_bits_of_one(
+    comm, name, panels, waves
+):
+    layers = random_layers(SIZES, 0.4, panels, np.float64, ("relu", "tanh"))
+    shard = build_shard(layers, random_plan(SIZES, comm.size, waves), comm.rank)
+    x = np.random.default_rng(waves).normal(size=(SIZES[0], panels * WIDTH))
+    found = []
+    for count, sides in ((1, 2), (waves, 3)):
+        runtime = Runtime(comm, kernel(name), Stopwatch())
+        biases = [layer.bias for layer in shard.layers]
+        levels = turning(shard, panels, sides)
+        forward = Forward(runtime, shard, layer_weights(shard), biases, levels, waves=count)
+        for _ in range(3):  # buffers and requests again
+            set_columns(forward.levels[0], x[shard.ids[0]])
+            mine = columns(forward.run())
+        found.append(mine)
+        assert len(forward.exchanges) == min(count, panels) * len(layers)
+        forward.free()
+    np.testing.assert_array_equal(*found)
+    expected = serial_forward(layers, x)[-1][shard.ids[-1]]
+    np.testing.assert_allclose(found[0], expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("waves", [2, 3])
+def test_a_merging_pass_in_waves(comm, waves):
+    """Three buffers in turn, over several stretches between looks, pools or none."""
+    batch = 300
+    layers = random_layers(SIZES, 0.4, 7, np.float64, ("relu",))
+    shard = build_shard(layers, random_plan(SIZES, comm.size, 2), comm.rank)
+    x = np.random.default_rng(3).normal(size=(SIZES[0], batch))
+    out = np.empty((len(shard.ids[-1]), batch))
+
+    def take(last, samples, column):
+        out[:, samples] = columns(last)[:, column]
+
+    from hpc.spdnn.infer import equal_columns
+
+    numba = kernel("numba")
+    runtime = Runtime(comm, numba, Stopwatch())
+    merger = equal_columns(comm, shard, numba)
+    passes = MergingPass(runtime, shard, batch, merger, False, take, waves=waves)
+    set_columns(passes.first_level(batch), x[shard.ids[0]])
+    passes.run(np.arange(batch, dtype=np.int32))
+    passes.finish()
+    passes.free()
+    expected = serial_forward(layers, x)[-1][shard.ids[-1]]
+    np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
