@@ -5,6 +5,8 @@ While one wave's messages move, the others are computed (`forward.Forward.run`).
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hpc.io.errors import InputError
 
 LEAST_WORK = 10_000_000
@@ -16,7 +18,7 @@ def wave_spans(panels: int, waves: int) -> list[slice]:
     """Return the panels of each wave: contiguous, sizes differing by one at most, none empty."""
     waves = max(1, min(waves, panels))
     bounds = [panels * wave // waves for wave in range(waves + 1)]
-    return [slice(first, last) for first, last in zip(bounds, bounds[1:], strict=False)]
+    return [slice(first, last) for first, last in pairwise(bounds)]
 
 
 def check_waves(waves: int | None) -> None:
