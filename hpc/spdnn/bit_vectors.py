@@ -46,6 +46,39 @@ def load_lanes(typing: Any, array: Any, offset: Any) -> Any:
 
 
 @intrinsic
+def store_lanes(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
+    """store_lanes(array, offset, lanes): write sixteen 32-bit numbers to a flat array."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at = address(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], builder.bitcast(at, LANES.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes), code
+
+
+@intrinsic
+def spread_words(typing: Any, low: Any, high: Any) -> Any:
+    """spread_words(low, high): two words of 64 columns as lanes; bit 16 + 4 j is high's."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        total = ir.Constant(LANES, [0] * 16)
+        for word, start in zip(arguments, (0, 16), strict=True):
+            for j in range(4):
+                shifted = builder.lshr(word, ir.Constant(word.type, 16 * j))
+                columns = builder.bitcast(
+                    builder.trunc(shifted, ir.IntType(16)), ir.VectorType(ir.IntType(1), 16)
+                )
+                bit = ir.Constant(LANES, [1 << (start + 4 * j)] * 16)
+                total = builder.or_(
+                    total, builder.select(columns, bit, ir.Constant(LANES, [0] * 16))
+                )
+        return total
+
+    return Lanes()(types.uint64, types.uint64), code
+
+
+@intrinsic
 def join(typing: Any, one: Any, two: Any, three: Any, four: Any) -> Any:
     """join(one, two, three, four): number j of each lane is bit 4 j of the four, first lowest."""
 

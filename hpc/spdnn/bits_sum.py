@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -12,9 +13,14 @@ from llvmlite import binding
 
 from hpc.spdnn.compiled import loops
 from hpc.spdnn.fused_sum import FusedSum
+from hpc.spdnn.kernels import Weights
 from hpc.spdnn.panels import flat
 
 Words = npt.NDArray[Any]
+MOST_COUNTED = 63
+"""Weights of a row that fit the planes of `hpc.spdnn.count_vectors`."""
+TOGETHER = 4
+"""Panels that the loops take at a time at most."""
 WORD = 64
 """Columns of a word and of a panel of this layer's outputs."""
 
@@ -25,16 +31,31 @@ class BitsSum(FusedSum):
     def __init__(self, *planned: Any) -> None:
         super().__init__(*planned)
         layer, dtype = planned[1], self._z.dtype
-        self._multiply_bits = _multiply(dtype)
+        self._multiply_bits = [_multiply(weights, dtype) for weights in self._weights]
         bounds = np.cumsum([0, layer.n_in, *map(len, layer.needs)]).tolist()
         self._columns = list(pairwise(bounds))
-        self._lanes = np.empty(16 * layer.n_ext, np.uint32)
+        self._n_lanes, self._scratch = 16 * layer.n_ext, threading.local()
 
     def _multiply(self, index: int, panels: tuple[int, int]) -> None:
-        self._multiply_bits(
-            self._weights[index].csr, self._outputs[index], *self._sources, *self._targets,
-            panels, self._columns[index], self._lanes,
-        )  # fmt: skip
+        first, last = panels
+        groups = -(-(last - first) // TOGETHER)
+        work = len(self._weights[index].data) * (last - first) * WORD
+
+        def some(start: int, stop: int) -> None:
+            span = first + start * TOGETHER, min(first + stop * TOGETHER, last)
+            self._multiply_bits[index](
+                self._weights[index].csr, self._outputs[index], *self._sources, *self._targets,
+                span, self._columns[index], self._lanes(),
+            )  # fmt: skip
+
+        self._team.run(some, (0, groups), work)
+
+    def _lanes(self) -> npt.NDArray[np.uint32]:
+        """Return the calling thread's own scratch."""
+        if not hasattr(self._scratch, "lanes"):
+            self._scratch.lanes = np.empty(self._n_lanes, np.uint32)
+        lanes: npt.NDArray[np.uint32] = self._scratch.lanes
+        return lanes
 
     def _multiply_early(self, index: int) -> None:
         """Let a part that comes early wait for its turn."""
@@ -50,9 +71,20 @@ def fill_words(raw: npt.NDArray[np.uint8], first: int, columns: int, words: Word
     fill(np.ascontiguousarray(raw), first, columns, numbers, pitch)
 
 
-def _multiply(dtype: np.dtype[np.floating]) -> Callable[..., None]:
-    """Return the product by table look-up where the host has it, else by masks."""
+def countable(weights: Weights) -> bool:
+    """Return whether every row has equal weights, and few enough to count."""
+    lengths = np.diff(weights.indptr)
+    if lengths.max(initial=0) > MOST_COUNTED:
+        return False
+    firsts = weights.data[weights.indptr[:-1][lengths > 0]]
+    return bool(np.array_equal(weights.data, np.repeat(firsts, lengths[lengths > 0])))
+
+
+def _multiply(weights: Weights, dtype: np.dtype[np.floating]) -> Callable[..., None]:
+    """Return the product by counting where a row's weights are equal; else by table look-up
+    where the host has it; else by masks.
+    """
     picks = dtype == np.float32 and binding.get_host_cpu_features().get("avx512f")
-    name = "lookup_loops" if picks else "bit_loops"
+    name = "count_loops" if countable(weights) else "lookup_loops" if picks else "bit_loops"
     product: Callable[..., None] = loops(f"hpc.spdnn.{name}", dtype).multiply
     return product

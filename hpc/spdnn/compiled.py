@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,8 +25,6 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding
-
-from hpc.spdnn import vectors
 
 Functions = dict[str, Callable[..., None]]
 
@@ -68,9 +67,16 @@ def _key(module: ModuleType) -> str:
         np.__version__,
     ):
         digest.update(part.encode())
-    for source in (module, vectors):
-        digest.update(Path(str(source.__file__)).read_bytes())
+    for name in sorted({module.__name__, *_sources(module)}):
+        digest.update(Path(str(sys.modules[name].__file__)).read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _sources(module: ModuleType) -> set[str]:
+    """Return the modules of ours that a module takes names from, and theirs."""
+    found = {getattr(value, "__module__", None) or "" for value in vars(module).values()}
+    ours = {name for name in found if name.startswith("hpc.") and name != module.__name__}
+    return ours.union(*(_sources(sys.modules[name]) for name in ours))
 
 
 @contextlib.contextmanager

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from hpc.io.shard import LayerShard
 from hpc.spdnn.activations import CURVES
-from hpc.spdnn.kernels import Kernel, Weights
-from hpc.spdnn.numba_kernel import product_loops, widest_tile
+from hpc.spdnn.kernels import Weights
+from hpc.spdnn.numba_kernel import NumbaKernel, product_loops, widest_tile
 from hpc.spdnn.ordered_sum import OrderedSum
 from hpc.spdnn.panels import flat
 
@@ -29,7 +29,7 @@ class FusedSum(OrderedSum):
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: NumbaKernel,
         layer: LayerShard,
         weights: list[Weights],
         bias: Floats,
@@ -39,6 +39,7 @@ class FusedSum(OrderedSum):
     ) -> None:
         x, z = levels[0], levels[1][:, : layer.n_out]
         super().__init__(kernel, weights[1:], x, z, store, scratch)
+        self._team = kernel.team
         self._loops, self._widest = product_loops(z.dtype), widest_tile(z.dtype)
         self._width = z.shape[2]
         self._sources, self._targets = flat(x), flat(z)
@@ -51,7 +52,8 @@ class FusedSum(OrderedSum):
             )
         ]
         self._weights = weights
-        self._stride = max(1, POLL_EDGES // max(1, len(weights[0].data) * self._width))
+        stride = POLL_EDGES // max(1, len(weights[0].data) * self._width)
+        self._stride = max(1, stride) * self._team.size
 
     def multiply_core(self, poll: Callable[[], None]) -> None:
         """Multiply the own columns, and finish the rows that have no others."""
@@ -69,10 +71,18 @@ class FusedSum(OrderedSum):
 
     def _multiply(self, index: int, panels: tuple[int, int]) -> None:
         weights = self._weights[index]
-        self._loops.multiply(
-            weights.csr, self._outputs[index], *self._sources, *self._targets,
-            self._width, panels, (0, weights.n_rows), self._widest,
-        )  # fmt: skip
+        rows, work = (0, weights.n_rows), len(weights.data) * self._width * (panels[1] - panels[0])
+
+        def multiply(panels: tuple[int, int], rows: tuple[int, int]) -> None:
+            self._loops.multiply(
+                weights.csr, self._outputs[index], *self._sources, *self._targets,
+                self._width, panels, rows, self._widest,
+            )  # fmt: skip
+
+        if panels[1] - panels[0] < self._team.size:
+            self._team.run(lambda first, stop: multiply(panels, (first, stop)), rows, work)
+        else:
+            self._team.run(lambda first, stop: multiply((first, stop), rows), panels, work)
 
     def _multiply_and_add(self, index: int) -> None:
         self._multiply(index + 1, (0, len(self._x)))

@@ -12,7 +12,14 @@ import numpy as np
 from numba import njit
 
 from hpc.spdnn.bit_loops import product_types
-from hpc.spdnn.bit_vectors import add_picked, join, load_lanes, sums_of
+from hpc.spdnn.bit_vectors import (
+    add_picked,
+    join,
+    load_lanes,
+    spread_words,
+    store_lanes,
+    sums_of,
+)
 from hpc.spdnn.vectors import add, clamp, load, store, zeros
 
 
@@ -28,13 +35,7 @@ def _spread_words(words, at, other, both, columns, lanes):
         low, high = words[at + column], np.uint64(0)
         if both:
             high = words[other + column]
-        for lane in range(16):
-            here, there = low >> np.uint64(lane), high >> np.uint64(lane)
-            bits = np.uint64(0)
-            for j in range(4):
-                bits |= (here >> np.uint64(16 * j) & np.uint64(1)) << np.uint64(4 * j)
-                bits |= (there >> np.uint64(16 * j) & np.uint64(1)) << np.uint64(16 + 4 * j)
-            lanes[column * 16 + lane] = np.uint32(bits)
+        store_lanes(lanes, column * 16, spread_words(low, high))
 
 
 @njit(inline="always")

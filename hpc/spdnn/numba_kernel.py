@@ -12,6 +12,7 @@ from llvmlite import binding
 from hpc.spdnn.compiled import loops
 from hpc.spdnn.kernels import SampledOuter, Weights
 from hpc.spdnn.panels import flat
+from hpc.spdnn.team import Team
 
 Floats = npt.NDArray[np.floating]
 Output = tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8], Floats, float, float, bool]
@@ -31,36 +32,50 @@ def widest_tile(dtype: npt.DTypeLike) -> int:
 
 
 class NumbaKernel:
-    """Products as `ScipyKernel` gives them, to rounding; see `hpc.spdnn.numba_loops`."""
+    """Products as `ScipyKernel` gives them, to rounding; see `hpc.spdnn.numba_loops`.
+
+    team : the threads that share each product.
+    """
 
     name = "numba"
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = 1) -> None:
+        self.team = Team(threads)
         self._raw: dict[tuple[int, np.dtype[np.floating]], Output] = {}
 
     def multiply(self, weights: Weights, x: Floats, out: Floats) -> None:
         """Set out = W x, (m, width)."""
-        m = weights.n_rows
-        product_loops(x.dtype).multiply(
-            weights.csr, self._in_order(m, x.dtype), x.reshape(-1), 0, out.reshape(-1), 0,
-            x.shape[1], (0, 1), (0, m), widest_tile(x.dtype),
-        )  # fmt: skip
+        m, width, widest = weights.n_rows, x.shape[1], widest_tile(x.dtype)
+        multiply, output = product_loops(x.dtype).multiply, self._in_order(m, x.dtype)
+        source, target = x.reshape(-1), out.reshape(-1)
+
+        def rows(first: int, stop: int) -> None:
+            multiply(
+                weights.csr, output, source, 0, target, 0, width, (0, 1), (first, stop), widest
+            )
+
+        self.team.run(rows, (0, m), len(weights.data) * width)
 
     def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
         """Add Wᵀ delta[weights.rows] to out, (n_ext, width)."""
-        transposed = weights.transposed
-        product_loops(out.dtype).add_transposed(
-            transposed, weights.data, delta.reshape(-1), out.reshape(-1), out.shape[1],
-            (0, len(transposed[1])), widest_tile(out.dtype),
-        )  # fmt: skip
+        transposed, width, widest = weights.transposed, out.shape[1], widest_tile(out.dtype)
+        add = product_loops(out.dtype).add_transposed
+        source, target = delta.reshape(-1), out.reshape(-1)
+
+        def columns(first: int, stop: int) -> None:
+            add(transposed, weights.data, source, target, width, (first, stop), widest)
+
+        self.team.run(columns, (0, len(transposed[1])), len(weights.data) * width)
 
     def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
         """Add delta xᵀ on the pattern, (nnz,), over all panels."""
-        pattern = gradient.pattern
-        product_loops(x.dtype).add_gradient(
-            pattern, gradient.values, *flat(delta), *flat(x), x.shape[2],
-            (0, len(x)), (0, len(pattern[2])),
-        )  # fmt: skip
+        pattern, values, panels, width = gradient.pattern, gradient.values, len(x), x.shape[2]
+        add, left, right = product_loops(x.dtype).add_gradient, flat(delta), flat(x)
+
+        def rows(first: int, stop: int) -> None:
+            add(pattern, values, *left, *right, width, (0, panels), (first, stop))
+
+        self.team.run(rows, (0, len(pattern[2])), len(values) * panels * width)
 
     def _in_order(self, m: int, dtype: np.dtype[np.floating]) -> Output:
         """Return the output of a product whose rows are stored one after another, as they are."""

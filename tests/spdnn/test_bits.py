@@ -14,11 +14,12 @@ from tests.spdnn.serial import random_layers, random_plan, serial_forward
 SIZES = (45, 30, 20)
 
 
-@pytest.fixture(params=["look-up", "masks"])
+@pytest.fixture(params=["look-up", "masks", "counts"])
 def way(request, monkeypatch):
-    """Multiply by table look-up, where the host can, or by masks as other hosts do."""
+    """Multiply by table look-up, where the host can, by masks as other hosts do, or count."""
     if request.param == "masks":
         monkeypatch.setattr(bits_sum.binding, "get_host_cpu_features", dict)
+    return request.param
 
 
 @pytest.mark.parametrize("first", range(8))
@@ -38,11 +39,10 @@ def test_words_are_the_stored_bits(first, columns):
 
 
 @pytest.mark.mpi
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("batch", "merge"), [(64, True), (100, True), (300, True), (128, False)])
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_inference_from_bits(comm, shared_tmp, dtype, batch, merge, activation):
+def test_inference_from_bits(comm, shared_tmp, way, dtype, batch, merge, activation):
     n, rng = 300, np.random.default_rng(batch)
     x = (rng.random((SIZES[0], n)) < 0.3).astype(np.uint8)
     path = shared_tmp / "bits.h5"
@@ -51,6 +51,8 @@ def test_inference_from_bits(comm, shared_tmp, dtype, batch, merge, activation):
             writer.put_inputs(0, x)
     comm.Barrier()
     layers = random_layers(SIZES, 0.3, 4, dtype, (activation,))
+    if way == "counts":
+        layers[0].weight.data[:] = 0.3
     shard = build_shard(layers, random_plan(SIZES, comm.size, 2), comm.rank)
     scores = np.full((n, SIZES[-1]), np.nan)
 
@@ -115,3 +117,49 @@ def test_rows_of_every_length(degree):
         )  # fmt: skip
         close = np.clip(expected + bias[None, :, None], 0, 1)
         np.testing.assert_allclose(z, close, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 4, 5, 7, 8, 31, 32, 62, 63])
+@pytest.mark.parametrize("panels", [1, 3, 4, 6])
+def test_equal_weights_are_counted(dtype, degree, panels):
+    """Every number of weights and of panels left over, and a product that is added to."""
+    from hpc.spdnn.compiled import loops
+
+    rng = np.random.default_rng(degree)
+    indices = np.concatenate([rng.permutation(80)[:degree] for _ in range(6)]).astype(np.int32)
+    scales = rng.normal(size=6).astype(dtype)
+    indptr = np.arange(7, dtype=np.int32) * degree
+    weights = Weights(
+        Part(0, np.arange(6, dtype=np.int32), indptr, indices, np.repeat(scales, degree))
+    )
+    assert bits_sum.countable(weights)
+    words = rng.integers(0, 2**64, (panels, 80), dtype=np.uint64)
+    bits = np.unpackbits(words.view(np.uint8).reshape(panels, 80, 8), axis=2, bitorder="little")
+    dense = np.zeros((6, 80))
+    np.add.at(dense, (np.repeat(np.arange(6), degree), indices), np.repeat(scales, degree))
+    before = rng.normal(size=(panels, 6, 64)).astype(dtype)
+    bias = rng.normal(size=6).astype(dtype)
+    for add_to in (False, True):
+        z = before.copy()
+        output = weights.rows, np.array([1, 0, 1, 1, 0, 1], np.uint8), bias, -1.0, 9.0, add_to
+        loops("hpc.spdnn.count_loops", np.dtype(dtype)).multiply(
+            weights.csr, output, words.reshape(-1), 80, z.reshape(-1), 6 * 64, (0, panels),
+            (0, 80), np.empty(16 * 80, np.uint32),
+        )  # fmt: skip
+        wanted = dense @ bits + (before if add_to else 0)
+        done = output[1].astype(bool)
+        wanted[:, done] = np.clip(wanted[:, done] + bias[done, None], -1, 9)
+        tolerance = 1e-5 if dtype is np.float32 else 1e-12
+        np.testing.assert_allclose(z, wanted, rtol=tolerance, atol=tolerance)
+
+
+def test_only_rows_of_few_equal_weights_are_counted():
+    def weights(data, indptr):
+        part = Part(0, np.arange(len(indptr) - 1), np.array(indptr), np.arange(len(data)), data)
+        return Weights(part)
+
+    assert bits_sum.countable(weights(np.array([2.0, 2.0, 3.0]), [0, 2, 2, 3]))
+    assert not bits_sum.countable(weights(np.array([2.0, 2.0, 3.0]), [0, 1, 1, 3]))
+    assert not bits_sum.countable(weights(np.ones(64), [0, 64]))
+    assert bits_sum.countable(weights(np.ones(0), [0, 0]))

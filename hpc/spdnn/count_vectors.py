@@ -1,0 +1,106 @@
+"""Counting set bits in 256 columns at once, for numba: planes of a binary number, bit by bit.
+
+Four words of 64 columns fill a vector. The planes ones, twos, fours ... of the counts
+are added like binary numbers are on paper, all columns at the same time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.datamodel import models
+from numba.extending import intrinsic, register_model
+
+from hpc.spdnn.vectors import INT32, Vector, address, spread
+
+INT64 = ir.IntType(64)
+WORDS = ir.VectorType(INT64, 4)
+PLANES = 6
+"""Binary digits of a count: rows of up to 63 weights."""
+
+
+class Words(types.Type):
+    """The numba type of four 64-bit words."""
+
+    def __init__(self) -> None:
+        super().__init__("Words")
+
+
+@register_model(Words)
+class WordsModel(models.PrimitiveModel):
+    """Words are one LLVM value."""
+
+    def __init__(self, manager: Any, kind: Words) -> None:
+        super().__init__(manager, kind, WORDS)
+
+
+@intrinsic
+def no_words(typing: Any) -> Any:
+    """no_words(): four words of zeros."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(WORDS, [0] * 4)
+
+    return Words()(), code
+
+
+@intrinsic
+def load_words(typing: Any, array: Any, offset: Any) -> Any:
+    """load_words(array, offset): four words from a flat array."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at = address(context, builder, signature.args[0], *arguments)
+        return builder.load(builder.bitcast(at, WORDS.as_pointer()), align=4)
+
+    return Words()(array, types.intp), code
+
+
+@intrinsic
+def odd_of(typing: Any, one: Any, two: Any, three: Any) -> Any:
+    """odd_of(one, two, three): where an odd number of them is set: the digit of their sum."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one, two, three = arguments
+        return builder.xor(builder.xor(one, two), three)
+
+    return one(one, two, three), code
+
+
+@intrinsic
+def most_of(typing: Any, one: Any, two: Any, three: Any) -> Any:
+    """most_of(one, two, three): where at least two of them are set: what their sum carries."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one, two, three = arguments
+        either = builder.and_(builder.xor(one, two), three)
+        return builder.or_(builder.and_(one, two), either)
+
+    return one(one, two, three), code
+
+
+@intrinsic(prefer_literal=True)
+def scaled_counts(typing: Any, like: Any, planes: Any, panel: Any, scale: Any) -> Any:
+    """scaled_counts(array, planes, panel, scale): scale · count in the 64 columns of a word.
+
+    planes : tuple of PLANES Words, ones first. panel : which word, 0..3.
+    """
+    kind = Vector(like.dtype, 64)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = context.get_value_type(kind)
+        small = ir.VectorType(ir.IntType(8), 64)
+        total = ir.Constant(small, [0] * 64)
+        number = ir.Constant(INT32, panel.literal_value)
+        for digit in range(PLANES):
+            plane = builder.extract_value(arguments[1], digit)
+            word = builder.extract_element(plane, number)
+            columns = builder.bitcast(word, ir.VectorType(ir.IntType(1), 64))
+            value = ir.Constant(small, [1 << digit] * 64)
+            total = builder.or_(total, builder.select(columns, value, ir.Constant(small, [0] * 64)))
+        wide = builder.zext(total, ir.VectorType(INT32, 64))
+        counts = builder.sitofp(wide, vector)
+        return builder.fmul(counts, spread(builder, vector, arguments[3]))
+
+    return kind(like, planes, panel, like.dtype), code
