@@ -11,12 +11,13 @@ import torch
 from mpi4py import MPI
 
 from hpc.comm.buffers import Transport
+from hpc.comm.devices import place
 from hpc.comm.waiting import Waiting
 from hpc.comm.world import owned, together
 from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.images import ImagesFile, open_images
-from hpc.pipebd.devices import choose_transport, describe, make_transport, place
+from hpc.pipebd.devices import choose_transport, describe, make_transport
 from hpc.pipebd.recipe import Recipe
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}

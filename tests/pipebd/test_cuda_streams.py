@@ -63,7 +63,8 @@ def test_cuda_aware():
 def test_auto_places_ranks_and_chooses_a_transport():
     from mpi4py import MPI
 
-    from hpc.pipebd.devices import choose_transport, place
+    from hpc.comm.devices import place
+    from hpc.pipebd.devices import choose_transport
 
     placement = place(MPI.COMM_SELF, "auto")
     assert placement.device.type == "cuda"
