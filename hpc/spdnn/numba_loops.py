@@ -13,7 +13,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from hpc.spdnn.vectors import add, add_product, add_scaled, clamp, load, store, total_of, zeros
+from hpc.spdnn.vectors import (
+    add,
+    add_product,
+    add_scaled,
+    clamp,
+    item,
+    load,
+    store,
+    total_of,
+    zeros,
+)
 
 
 def signatures(dtype):
@@ -34,20 +44,63 @@ def signatures(dtype):
 
 
 @njit(inline="always")
-def _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, lanes):
-    indptr, indices, data = weights
+def _sum_from(total, weights, first, stop, x, x_at, width, lanes):
+    _, indices, data = weights
+    for e in range(first, stop):
+        total = add_scaled(
+            total, item(data, e), load(x, x_at + np.intp(item(indices, e)) * width, lanes)
+        )
+    return total
+
+
+@njit(inline="always")
+def _finish(total, r, output, z, z_at, width, lanes):
     places, last, bias, low, high, add_to = output
-    first, stop = rows
-    for r in range(first, stop):
+    place = np.intp(places[r])
+    if add_to:
+        total = add(load(z, z_at + place * width, lanes), total)
+    if last[r]:
+        total = clamp(total, bias[place], low, high)
+    store(z, z_at + place * width, total)
+
+
+@njit(inline="always")
+def _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, lanes):
+    indptr = weights[0]
+    for r in range(rows[0], rows[1]):
         total = zeros(x, lanes)
-        for e in range(indptr[r], indptr[r + 1]):
-            total = add_scaled(total, data[e], load(x, x_at + np.intp(indices[e]) * width, lanes))
-        place = np.intp(places[r])
-        if add_to:
-            total = add(load(z, z_at + place * width, lanes), total)
-        if last[r]:
-            total = clamp(total, bias[place], low, high)
-        store(z, z_at + place * width, total)
+        total = _sum_from(total, weights, indptr[r], indptr[r + 1], x, x_at, width, lanes)
+        _finish(total, r, output, z, z_at, width, lanes)
+
+
+@njit(inline="always")
+def _multiply_four(weights, output, x, x_at, z, z_at, width, rows, lanes):
+    """Four rows side by side: a sum of few lanes waits for itself, and others fill the time."""
+    indptr, indices, data = weights
+    r = rows[0]
+    while r + 4 <= rows[1]:
+        a, b, c, d = indptr[r], indptr[r + 1], indptr[r + 2], indptr[r + 3]
+        both = min(min(b - a, c - b), min(d - c, indptr[r + 4] - d))
+        one, two, three, four = zeros(x, lanes), zeros(x, lanes), zeros(x, lanes), zeros(x, lanes)
+        for e in range(both):
+            at = x_at + np.intp(item(indices, a + e)) * width
+            one = add_scaled(one, item(data, a + e), load(x, at, lanes))
+            at = x_at + np.intp(item(indices, b + e)) * width
+            two = add_scaled(two, item(data, b + e), load(x, at, lanes))
+            at = x_at + np.intp(item(indices, c + e)) * width
+            three = add_scaled(three, item(data, c + e), load(x, at, lanes))
+            at = x_at + np.intp(item(indices, d + e)) * width
+            four = add_scaled(four, item(data, d + e), load(x, at, lanes))
+        one = _sum_from(one, weights, a + both, b, x, x_at, width, lanes)
+        two = _sum_from(two, weights, b + both, c, x, x_at, width, lanes)
+        three = _sum_from(three, weights, c + both, d, x, x_at, width, lanes)
+        four = _sum_from(four, weights, d + both, indptr[r + 4], x, x_at, width, lanes)
+        _finish(one, r, output, z, z_at, width, lanes)
+        _finish(two, r + 1, output, z, z_at, width, lanes)
+        _finish(three, r + 2, output, z, z_at, width, lanes)
+        _finish(four, r + 3, output, z, z_at, width, lanes)
+        r += 4
+    _multiply_tile(weights, output, x, x_at, z, z_at, width, (r, rows[1]), lanes)
 
 
 def multiply(weights, output, x, x_pitch, z, z_pitch, width, panels, rows, widest):
@@ -75,28 +128,60 @@ def multiply(weights, output, x, x_pitch, z, z_pitch, width, panels, rows, wides
             _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 16)
             x_at, z_at = x_at + 16, z_at + 16
         if x_at + 8 <= end:
-            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 8)
+            _multiply_four(weights, output, x, x_at, z, z_at, width, rows, 8)
             x_at, z_at = x_at + 8, z_at + 8
         if x_at + 4 <= end:
-            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 4)
+            _multiply_four(weights, output, x, x_at, z, z_at, width, rows, 4)
             x_at, z_at = x_at + 4, z_at + 4
         if x_at + 2 <= end:
-            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 2)
+            _multiply_four(weights, output, x, x_at, z, z_at, width, rows, 2)
             x_at, z_at = x_at + 2, z_at + 2
         if x_at < end:
-            _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, 1)
+            _multiply_four(weights, output, x, x_at, z, z_at, width, rows, 1)
+
+
+@njit(inline="always")
+def _transposed_from(total, transposed, data, first, stop, delta, at, width, lanes):
+    _, _, sources, edges = transposed
+    for e in range(first, stop):
+        row = load(delta, at + np.intp(item(sources, e)) * width, lanes)
+        total = add_scaled(total, item(data, np.intp(item(edges, e))), row)
+    return total
 
 
 @njit(inline="always")
 def _transposed_tile(transposed, data, delta, at, out, width, rows, lanes):
-    starts, columns, sources, edges = transposed
+    starts, columns = transposed[:2]
     for r in range(rows[0], rows[1]):
         place = at + np.intp(columns[r]) * width
         total = load(out, place, lanes)
-        for e in range(starts[r], starts[r + 1]):
-            row = load(delta, at + np.intp(sources[e]) * width, lanes)
-            total = add_scaled(total, data[edges[e]], row)
+        total = _transposed_from(
+            total, transposed, data, starts[r], starts[r + 1], delta, at, width, lanes
+        )
         store(out, place, total)
+
+
+@njit(inline="always")
+def _transposed_two(transposed, data, delta, at, out, width, rows, lanes):
+    """Two columns of W side by side, as `_multiply_four`."""
+    starts, columns, sources, edges = transposed
+    r = rows[0]
+    while r + 2 <= rows[1]:
+        a, b, end = starts[r], starts[r + 1], starts[r + 2]
+        both = min(b - a, end - b)
+        first, second = at + np.intp(columns[r]) * width, at + np.intp(columns[r + 1]) * width
+        one, two = load(out, first, lanes), load(out, second, lanes)
+        for e in range(both):
+            row = load(delta, at + np.intp(item(sources, a + e)) * width, lanes)
+            one = add_scaled(one, item(data, np.intp(item(edges, a + e))), row)
+            row = load(delta, at + np.intp(item(sources, b + e)) * width, lanes)
+            two = add_scaled(two, item(data, np.intp(item(edges, b + e))), row)
+        one = _transposed_from(one, transposed, data, a + both, b, delta, at, width, lanes)
+        two = _transposed_from(two, transposed, data, b + both, end, delta, at, width, lanes)
+        store(out, first, one)
+        store(out, second, two)
+        r += 2
+    _transposed_tile(transposed, data, delta, at, out, width, (r, rows[1]), lanes)
 
 
 def add_transposed(transposed, data, delta, out, width, rows, widest):
@@ -117,16 +202,16 @@ def add_transposed(transposed, data, delta, out, width, rows, widest):
         _transposed_tile(transposed, data, delta, at, out, width, rows, 16)
         at += 16
     if at + 8 <= width:
-        _transposed_tile(transposed, data, delta, at, out, width, rows, 8)
+        _transposed_two(transposed, data, delta, at, out, width, rows, 8)
         at += 8
     if at + 4 <= width:
-        _transposed_tile(transposed, data, delta, at, out, width, rows, 4)
+        _transposed_two(transposed, data, delta, at, out, width, rows, 4)
         at += 4
     if at + 2 <= width:
-        _transposed_tile(transposed, data, delta, at, out, width, rows, 2)
+        _transposed_two(transposed, data, delta, at, out, width, rows, 2)
         at += 2
     if at < width:
-        _transposed_tile(transposed, data, delta, at, out, width, rows, 1)
+        _transposed_two(transposed, data, delta, at, out, width, rows, 1)
 
 
 def add_gradient(pattern, values, delta, d_pitch, x, x_pitch, width, panels, rows):
@@ -139,7 +224,7 @@ def add_gradient(pattern, values, delta, d_pitch, x, x_pitch, width, panels, row
     for r in range(rows[0], rows[1]):
         row = np.intp(places[r]) * width
         for e in range(indptr[r], indptr[r + 1]):
-            column = np.intp(indices[e]) * width
+            column = np.intp(item(indices, e)) * width
             wide, middle, narrow = zeros(x, 64), zeros(x, 16), values[e]
             for panel in range(panels[0], panels[1]):
                 left, right = panel * d_pitch + row, panel * x_pitch + column

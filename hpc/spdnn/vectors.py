@@ -84,6 +84,19 @@ def load(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
 
 
 @intrinsic
+def item(typing: Any, array: Any, offset: Any) -> Any:
+    """item(array, offset): array[offset] of a flat array, offset not negative.
+
+    Indexing costs several instructions more, for offsets from the end.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(address(context, builder, signature.args[0], *arguments))
+
+    return array.dtype(array, types.intp), code
+
+
+@intrinsic
 def store(typing: Any, array: Any, offset: Any, vector: Any) -> Any:
     """store(array, offset, vector): array[offset : offset + lanes] = vector, flat."""
 
