@@ -43,7 +43,7 @@ def signatures(dtype):
     }
 
 
-@njit(inline="always")
+@njit
 def _sum_from(total, weights, first, stop, x, x_at, width, lanes):
     _, indices, data = weights
     for e in range(first, stop):
@@ -53,7 +53,7 @@ def _sum_from(total, weights, first, stop, x, x_at, width, lanes):
     return total
 
 
-@njit(inline="always")
+@njit
 def _finish(total, r, output, z, z_at, width, lanes):
     places, last, bias, low, high, add_to = output
     place = np.intp(places[r])
@@ -140,7 +140,7 @@ def multiply(weights, output, x, x_pitch, z, z_pitch, width, panels, rows, wides
             _multiply_four(weights, output, x, x_at, z, z_at, width, rows, 1)
 
 
-@njit(inline="always")
+@njit
 def _transposed_from(total, transposed, data, first, stop, delta, at, width, lanes):
     _, _, sources, edges = transposed
     for e in range(first, stop):
