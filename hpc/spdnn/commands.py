@@ -79,10 +79,28 @@ def _train(commands: Any) -> None:
 def _files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", help="network file, or a sharded one")
     parser.add_argument("inputs", help="samples file")
-    parser.add_argument("--plan", help="plan for as many ranks as run (default: blocks of rows)")
+    parser.add_argument(
+        "--plan", help="plan for as many ranks as a replica has (default: blocks of rows)"
+    )
     parser.add_argument("--dtype", choices=("float32", "float64"), help="default: the network's")
     parser.add_argument(
-        "--kernel", default="auto", help="local multiply: numba, scipy or auto, the first there is"
+        "--kernel",
+        default="auto",
+        help="local multiply: numba, scipy, torch, or auto: the first of them there is, and "
+        "torch on a GPU",
+    )
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        help="cpu (default), cuda (kernel torch: cuSPARSE), or auto: cuda where every rank has one",
+    )
+    parser.add_argument(
+        "--replicas",
+        type=int,
+        default=1,
+        metavar="R",
+        help="split the ranks into R groups that each hold the whole network and share the "
+        "inputs, or each minibatch (default 1)",
     )
 
 

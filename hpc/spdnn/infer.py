@@ -1,15 +1,21 @@
-"""Inference: every sample of a file through the cut network."""
+"""Inference: every sample of a file through the cut network.
+
+Samples are taken in rounds of one batch a replica, in order, so that replicas finish
+together and scores come out in order in bounded memory.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
+from hpc.comm.replicas import Replicas, replica_groups
 from hpc.comm.world import together
 from hpc.io.errors import InputError
 from hpc.io.samples import SamplesFile, open_samples
@@ -19,16 +25,16 @@ from hpc.spdnn.counters import Counted, count
 from hpc.spdnn.inputs import check_inputs
 from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.kernels import kernel as default_kernel
-from hpc.spdnn.levels import columns, set_columns
+from hpc.spdnn.levels import set_columns
 from hpc.spdnn.merge import Merger
 from hpc.spdnn.merging_pass import MergingPass
+from hpc.spdnn.placing import check_place
 from hpc.spdnn.runtime import Runtime
+from hpc.spdnn.scores import Scores, ScoreSink
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int32]
 Progress = Callable[[int, str], None]
-ScoreSink = Callable[[int, Floats], None]
-"""Takes the first sample's number (0-based) and the last level's values, (batch, n_L)."""
 
 
 @dataclass
@@ -39,9 +45,11 @@ class Inference:
         ascending, (m,) int64; on every rank.
     seconds : wall time of the passes without reading the file, the slowest rank's.
     clock : this rank's seconds: compute, wait, pack, read.
-    counted : what ran over MPI, summed over the ranks.
-    columns : (L,) columns that went through each layer; with equal columns merged, fewer than
-        the samples. What is counted is the plan's volume of each layer times its columns.
+    counted : what ran over MPI, summed over the ranks of all replicas.
+    passes : batches, of all replicas.
+    columns : (L,) columns that went through each layer, of all replicas; with equal columns
+        merged, fewer than the samples. What is counted is the plan's volume of each layer
+        times its columns.
     """
 
     categories: npt.NDArray[np.int64]
@@ -49,6 +57,7 @@ class Inference:
     seconds: float
     clock: Stopwatch = field(repr=False)
     counted: Counted
+    passes: int
     columns: npt.NDArray[np.int64]
 
 
@@ -61,32 +70,37 @@ def infer(
     scores: ScoreSink | None = None,
     kernel: Kernel | None = None,
     merge: bool = True,
+    replicas: int = 1,
     progress: Progress = lambda steps, note: None,
 ) -> Inference:
     """Run all samples of file `x` through the network that `shard` is a share of. Collective.
 
     Parameters
     ----------
-    comm : communicator of shard.size ranks; this rank's share is `shard` (`load_shard`).
-    batch : samples at a time, at least 1.
+    comm : communicator of replicas · shard.size ranks.
+    shard : this rank's share (`load_shard`, over its group of `replica_groups`).
+    batch : samples at a time of a replica, at least 1.
     merge : compute columns that are equal on every rank once; changes no bit of the answer
         (numba kernel).
+    replicas : how many groups of consecutive ranks share the samples, each with the whole
+        network; one with nothing to do is idle. Changes no bit of the answer of a group's ranks.
     scores : given on all ranks or on none; called on rank 0 with each batch's last level.
 
     Raises
     ------
-    AgreedError : on all ranks, for inputs of another width, a batch below 1, a bad file.
+    AgreedError : on all ranks, for inputs of another width, a batch below 1, a bad file,
+        ranks that cannot be split into `replicas` groups.
     """
-    with together(comm):
-        if batch < 1:
-            raise InputError(f"batch {batch}: expected at least 1")
-        if shard.size != comm.size:
-            raise InputError(f"shard for {shard.size} ranks, the communicator has {comm.size}")
+    with replica_groups(comm, replicas) as ranks:
+        with together(comm):
+            if batch < 1:
+                raise InputError(f"batch {batch}: expected at least 1")
+            check_place(shard, ranks)
+            with open_samples(x) as samples:
+                check_inputs(samples, shard)
         with open_samples(x) as samples:
-            check_inputs(samples, shard)
-    with open_samples(x) as samples:
-        run = _Run(comm, shard, samples, batch, kernel or default_kernel(), merge, scores)
-        return run.all(progress)
+            run = _Run(ranks, shard, samples, batch, kernel or default_kernel(), merge, scores)
+            return run.all(progress)
 
 
 def equal_columns(comm: MPI.Comm, shard: Shard, kernel: Kernel) -> Merger | None:
@@ -103,7 +117,7 @@ class _Run:
 
     def __init__(
         self,
-        comm: MPI.Comm,
+        ranks: Replicas,
         shard: Shard,
         samples: SamplesFile,
         batch: int,
@@ -111,17 +125,18 @@ class _Run:
         merge: bool,
         scores: ScoreSink | None,
     ) -> None:
-        self._comm, self._shard, self._samples = comm, shard, samples
+        self._ranks, self._shard, self._samples = ranks, shard, samples
         self._n = samples.header.n_samples
-        self._batch = min(batch, self._n)
-        self._runtime = Runtime(comm, kernel, Stopwatch())
+        self._round = min(batch * ranks.count, self._n)
+        self._runtime = Runtime(ranks.group, kernel, Stopwatch())
         self._alive = np.zeros(self._n, np.uint8)
-        self._scores = scores
-        merger = equal_columns(comm, shard, kernel) if merge else None
+        self._scores = Scores(ranks, shard, scores, self._runtime.clock) if scores else None
+        self._readers = ranks.world if scores else ranks.group  # in step, or each at its pace
+        merger = equal_columns(ranks.group, shard, kernel) if merge else None
         self._pass = MergingPass(
             self._runtime,
             shard,
-            self._batch,
+            max(self._size(0), 1),
             merger,
             scores is None,
             self._take,
@@ -130,26 +145,42 @@ class _Run:
 
     def all(self, progress: Progress) -> Inference:
         clock = self._runtime.clock
-        for size in {self._batch, self._n % self._batch} - {0}:
+        rounds = range(0, self._n, self._round)
+        for size in {self._size(start) for start in (rounds[0], rounds[-1])} - {0}:
             self._pass.plan(size)
-        self._comm.Barrier()
+        self._ranks.world.Barrier()
         clock.restart()
-        for start in range(0, self._n, self._batch):
-            stop = min(start + self._batch, self._n)
-            self._fill(start, stop)
-            self._pass.run(np.arange(start, stop, dtype=np.int32))
-            progress(stop - start, "")
-        self._pass.finish()
-        self._comm.Allreduce(MPI.IN_PLACE, self._alive, op=MPI.MAX)
+        with self._ranks.together():
+            for start in rounds:
+                self._run_round(start)
+                progress(min(self._round, self._n - start), "")
+            self._pass.finish()
+        self._ranks.world.Allreduce(MPI.IN_PLACE, self._alive, op=MPI.MAX)
         clock.lap("wait")
-        return self._result()
+        return self._result(rounds)
 
-    def _fill(self, start: int, stop: int) -> None:
-        """Put the inputs of samples start..stop-1 in place."""
-        clock = self._runtime.clock
-        with together(self._comm):
-            raw = self._samples.own(start, stop, self._shard.ids[0])
-            clock.lap("read")
+    def _span(self, start: int, replica: int | None = None) -> tuple[int, int]:
+        """Return the half-open range of samples of a replica in the round from `start` on."""
+        first, stop = self._ranks.share(min(self._round, self._n - start), replica)
+        return start + first, start + stop
+
+    def _size(self, start: int) -> int:
+        first, stop = self._span(start)
+        return stop - first
+
+    def _run_round(self, start: int) -> None:
+        first, stop = self._span(start)
+        raw = None
+        with together(self._readers):
+            if first < stop:
+                raw = self._samples.own(first, stop, self._shard.ids[0])
+        self._runtime.clock.lap("read")
+        if raw is not None:
+            self._fill(raw, first, stop)
+            self._pass.run(np.arange(first, stop, dtype=np.int32))
+
+    def _fill(self, raw: npt.NDArray[Any], start: int, stop: int) -> None:
+        """Put the inputs of samples start..stop-1, as stored, in place."""
         level = self._pass.first_level(stop - start)
         if level.dtype == np.uint64:
             from hpc.spdnn.bits_sum import fill_words
@@ -157,31 +188,25 @@ class _Run:
             fill_words(raw, start % 8, stop - start, level)
         else:
             set_columns(level, self._samples.decode(raw, start, stop, self._shard.dtype))
-        clock.lap("pack")
+        self._runtime.clock.lap("pack")
 
     def _take(self, last: Floats, samples: Ints, column: Ints) -> None:
         """Note which samples are alive in the last level, (panels, n_out, width)."""
         self._alive[samples] = last.any(axis=1).reshape(-1)[column]
         self._runtime.clock.lap("compute")
         if self._scores:
-            self._gather(last, int(samples[0]), column, self._scores)
+            start = int(samples[0]) // self._round * self._round
+            spans = [self._span(start, replica) for replica in range(self._ranks.count)]
+            self._scores.take(last, column, spans)
 
-    def _gather(self, last: Floats, start: int, column: Ints, scores: ScoreSink) -> None:
-        """Bring a batch's last level to rank 0 and hand it to `scores`."""
-        gathered = self._comm.gather((self._shard.ids[-1], columns(last)))
-        self._runtime.clock.lap("wait")
-        if gathered is not None:
-            whole = np.empty((len(column), self._shard.sizes[-1]), last.dtype)
-            for ids, rows in gathered:
-                whole[:, ids] = rows.T[column]
-            scores(start, whole)
-            self._runtime.clock.lap("read")
-
-    def _result(self) -> Inference:
-        clock = self._runtime.clock
+    def _result(self, rounds: range) -> Inference:
+        ranks, clock = self._ranks, self._runtime.clock
         mine = clock.total("compute", "pack", "wait", "merge")
-        seconds = self._comm.allreduce(mine, op=MPI.MAX)
-        counted = count(self._comm, self._pass.exchanges)
+        seconds = ranks.world.allreduce(mine, op=MPI.MAX)
+        counted = count(ranks.world, self._pass.exchanges)
+        ran = sum(self._size(start) > 0 for start in rounds)
+        passes, columns = ranks.peers.allreduce(ran), self._pass.columns.copy()
+        ranks.peers.Allreduce(MPI.IN_PLACE, columns)
         self._pass.free()
         return Inference(
             np.flatnonzero(self._alive).astype(np.int64) + 1,
@@ -189,5 +214,6 @@ class _Run:
             seconds,
             clock,
             counted,
-            self._pass.columns,
+            passes,
+            columns,
         )

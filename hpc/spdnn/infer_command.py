@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
+from hpc.comm.replicas import group_size
 from hpc.comm.world import owned, together
 from hpc.io.categories import read_categories, write_categories
 from hpc.io.container import check_writable, written_aside
@@ -18,10 +19,11 @@ from hpc.io.errors import InputError
 from hpc.io.samples import open_samples
 from hpc.report.figures import quantity, write_json
 from hpc.report.progress import progress
-from hpc.spdnn.infer import Inference, ScoreSink, infer
-from hpc.spdnn.kernels import kernel
+from hpc.spdnn.infer import Inference, infer
+from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
-from hpc.spdnn.run_figures import per_rank, rank_table
+from hpc.spdnn.run_figures import describe_run, per_rank, rank_table, ranks_text
+from hpc.spdnn.scores import ScoreSink
 
 Longs = npt.NDArray[np.int64]
 
@@ -30,10 +32,10 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
     """Run the command; return 0, or 1 if the categories differ from those given."""
     with owned(world) as comm:
         with together(comm):
+            group_size(comm.size, args.replicas)
             n_samples, truth = _check(args, comm.rank)
-            local = kernel(args.kernel)
-            args.kernel = local.name
-        loaded = load_shard(comm, args.network, args.plan, args.dtype)
+        local = choose_kernel(comm, args.kernel, args.device)
+        loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
         show = comm.rank == 0 and not args.quiet
         with progress("infer", n_samples, show) as advance, _score_sink(args, comm) as sink:
             result = infer(
@@ -44,9 +46,11 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 scores=sink,
                 kernel=local,
                 merge=not args.no_merge,
+                replicas=args.replicas,
                 progress=advance,
             )
-        return _report(args, comm, loaded, result, truth)
+        described = describe_run(comm, args, local, loaded.shard)
+        return _report(args, comm, loaded, result, truth, described)
 
 
 def _check(args: argparse.Namespace, rank: int) -> tuple[int, Longs | None]:
@@ -90,12 +94,12 @@ def _report(
     loaded: Loaded,
     result: Inference,
     truth: Longs | None,
+    described: dict[str, Any],
 ) -> int:
-    edges = comm.allreduce(sum(layer.n_edges for layer in loaded.shard.layers))
     ranks = per_rank(comm, loaded, result.clock)
     differ = truth is not None and not np.array_equal(truth, result.categories)
     if ranks is not None:
-        figures = _figures(args, comm.size, edges, result, ranks)
+        figures = {"command": "spdnn infer", **described, **_figures(result, described), **ranks}
         if args.out and not args.scores:
             write_categories(args.out, result.categories.tolist())
         if truth is not None:
@@ -106,43 +110,30 @@ def _report(
     return int(differ)
 
 
-def _figures(
-    args: argparse.Namespace,
-    size: int,
-    edges: int,
-    result: Inference,
-    ranks: dict[str, list[float]],
-) -> dict[str, Any]:
+def _figures(result: Inference, described: dict[str, Any]) -> dict[str, Any]:
     """Volume and messages are forward, per input and per pass, as `partition stats` has them.
 
     columns : that went through each layer; where equal ones are merged, the volume is the
     plan's words of each layer times its columns, over the images.
     """
-    passes = -(-result.n_samples // args.batch)
     counted = result.counted
     return {
-        "command": "spdnn infer",
-        "ranks": size,
         "images": result.n_samples,
-        "batch": args.batch,
-        "kernel": args.kernel,
-        "edges": edges,
         "seconds": result.seconds,
-        "edges_per_s": edges * result.n_samples / result.seconds,
+        "edges_per_s": described["edges"] * result.n_samples / result.seconds,
         "categories": len(result.categories),
         "volume_words": counted.words_sent / result.n_samples,
-        "messages": counted.messages_sent / passes,
+        "messages": counted.messages_sent / result.passes,
         "columns": result.columns.tolist(),
         "words_sent": counted.words_sent,
         "words_received": counted.words_received,
         "messages_sent": counted.messages_sent,
-        **ranks,
     }
 
 
 def _say(figures: dict[str, Any], truth: Longs | None, found: Longs) -> None:
     print(
-        f"{figures['images']} images on {figures['ranks']} rank(s): "
+        f"{figures['images']} images on {ranks_text(figures)}: "
         f"{figures['categories']} categories, {figures['seconds']:.3f} s, "
         f"{quantity(figures['edges_per_s'], 'edges/s')}"
     )

@@ -29,7 +29,8 @@ GRADIENT_ITEMS = 1 << 18
 class Weights:
     """A part's weights as a kernel uses them: CSR with 32-bit pointers, data shared.
 
-    data : (nnz,), may be updated in place between calls.
+    data : (nnz,), may be updated in place between calls; say so by `changed`.
+    version : counts the changes, for kernels that keep a copy elsewhere.
     rows : (m,) local rows, ascending. n_rows : m.
     """
 
@@ -44,6 +45,11 @@ class Weights:
         self.indptr: Ints = part.indptr.astype(np.int32, copy=False)
         self.indices: Ints = part.indices.astype(np.int32, copy=False)
         self.data = part.data if data is None else data
+        self.version = 0
+
+    def changed(self) -> None:
+        """Note that `data` was updated in place."""
+        self.version += 1
 
     @cached_property
     def csr(self) -> tuple[Ints, Ints, Floats]:
@@ -184,7 +190,21 @@ def _numba() -> Kernel:
     return NumbaKernel()
 
 
-KERNELS: dict[str, Callable[[], Kernel]] = {"numba": _numba, "scipy": ScipyKernel}
+def _torch() -> Kernel:
+    try:
+        from hpc.spdnn.torch_kernel import TorchKernel
+    except ImportError as error:
+        raise InputError(
+            f"kernel 'torch': {error}; pip install 'relaycut[pipebd]' or take --kernel scipy"
+        ) from error
+    return TorchKernel()
+
+
+KERNELS: dict[str, Callable[[], Kernel]] = {
+    "numba": _numba,
+    "scipy": ScipyKernel,
+    "torch": _torch,
+}
 
 
 def kernel(name: str = "auto") -> Kernel:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
+from hpc.comm.replicas import replica_groups
 from hpc.comm.route import route, route_rows
 from hpc.comm.world import together
 from hpc.io import container, network, sharded
@@ -38,52 +39,66 @@ class Loaded:
 
 
 def load_shard(
-    comm: MPI.Comm, path: Path, plan_path: Path | None = None, dtype: str | None = None
+    comm: MPI.Comm,
+    path: Path,
+    plan_path: Path | None = None,
+    dtype: str | None = None,
+    replicas: int = 1,
 ) -> Loaded:
     """Return this rank's share of a network or sharded file, rows reordered. Collective.
 
     plan_path : for a network file; without it the rows are cut in contiguous blocks.
     dtype : 'float32' or 'float64'; the file's without it.
+    replicas : groups of consecutive ranks that each load the whole network, so the cut is
+        for comm.size / replicas ranks.
 
     Raises
     ------
-    AgreedError : on all ranks, if any rank finds its file bad.
+    AgreedError : on all ranks, if any rank finds its file bad, or the ranks cannot be split.
     """
     began = perf_counter()
-    with together(comm):
-        kind = container.format_of(path)
-        _check_usage(kind, path, plan_path, comm.size)
-    if kind == sharded.KIND:
-        shard, bytes_read = _read_sharded(comm, path)
-    else:
-        shard, bytes_read = _read_network(comm, path, plan_path)
-    if dtype is not None and shard.dtype.name != dtype:
-        shard = as_dtype(shard, np.dtype(dtype))
-    reorder(shard)
+    with replica_groups(comm, replicas) as ranks:
+        job = "the job" if replicas == 1 else f"each of {replicas} replicas"
+        with ranks.together():
+            shard, bytes_read = _read(ranks.group, path, plan_path, job)
+            if dtype is not None and shard.dtype.name != dtype:
+                shard = as_dtype(shard, np.dtype(dtype))
+            reorder(shard)
     return Loaded(shard, perf_counter() - began, bytes_read)
 
 
-def _check_usage(kind: str, path: Path, plan_path: Path | None, size: int) -> None:
+def _read(comm: MPI.Comm, path: Path, plan_path: Path | None, job: str) -> tuple[Shard, int]:
+    with together(comm):
+        kind = container.format_of(path)
+        _check_usage(kind, path, plan_path)
+    if kind == sharded.KIND:
+        return _read_sharded(comm, path, job)
+    return _read_network(comm, path, plan_path, job)
+
+
+def _check_usage(kind: str, path: Path, plan_path: Path | None) -> None:
     if kind not in (sharded.KIND, network.KIND):
         raise InputError(f"{path}: a {kind} file, expected a network or a sharded network")
     if kind == sharded.KIND and plan_path is not None:
         raise InputError(f"{path}: is sharded, so it holds its plan; leave --plan out")
 
 
-def _read_sharded(comm: MPI.Comm, path: Path) -> tuple[Shard, int]:
+def _read_sharded(comm: MPI.Comm, path: Path, job: str) -> tuple[Shard, int]:
     with together(comm):
         parts = sharded.read_sharded_header(path).parts
         if parts != comm.size:
-            raise InputError(f"{path}: sharded for {parts} ranks, the job has {comm.size}")
+            raise InputError(f"{path}: sharded for {parts} ranks, {job} has {comm.size}")
     with together(comm):
         shard, bytes_read = sharded.read_shard(path, comm.rank)
     return shard, bytes_read
 
 
-def _read_network(comm: MPI.Comm, path: Path, plan_path: Path | None) -> tuple[Shard, int]:
+def _read_network(
+    comm: MPI.Comm, path: Path, plan_path: Path | None, job: str
+) -> tuple[Shard, int]:
     with together(comm):
         header = network.read_header(path)
-        plan = _plan(header, plan_path, comm.size)
+        plan = _plan(header, plan_path, comm.size, job)
     layers: list[LayerShard] = []
     with open_network(path) as file:
         for k in range(header.n_layers):
@@ -96,11 +111,13 @@ def _read_network(comm: MPI.Comm, path: Path, plan_path: Path | None) -> tuple[S
     return shard, bytes_read
 
 
-def _plan(header: NetworkHeader, plan_path: Path | None, size: int) -> Plan:
+def _plan(header: NetworkHeader, plan_path: Path | None, size: int, job: str) -> Plan:
     check_parts(size, header, "ranks")
     if plan_path is None:
         return block_plan(header.sizes, size, header.fingerprint)
     plan = read_plan(plan_path)
+    if plan.parts != size and job != "the job":
+        raise InputError(f"{plan_path}: made for {plan.parts} ranks, {job} has {size}")
     check_plan(plan, header, size, str(plan_path))
     return plan
 

@@ -17,7 +17,8 @@ class LayerParameters:
     """Weights and bias of one layer on one rank.
 
     values : (nnz,) all weights, core part first, then by source. bias : (n_out,).
-    gradient, bias_gradient : of the same shapes.
+    gradients : (nnz + n_out,) both gradients, in one piece so that one sum over ranks takes both.
+    gradient, bias_gradient : its two parts, of the shapes of values and bias.
     weights : the kernel's views [core, parts ...] into `values`.
     outers : the same parts' views into `gradient`.
     """
@@ -26,8 +27,8 @@ class LayerParameters:
         parts = (layer.core, *layer.parts)
         self.values = np.concatenate([part.data for part in parts]).astype(dtype, copy=False)
         self.bias = layer.bias.astype(dtype)
-        self.gradient = np.zeros_like(self.values)
-        self.bias_gradient = np.zeros_like(self.bias)
+        self.gradients = np.zeros(self.values.size + self.bias.size, dtype)
+        self.gradient, self.bias_gradient = np.split(self.gradients, [self.values.size])
         bounds = np.cumsum([0, *(len(part.data) for part in parts)])
         spans = [slice(start, stop) for start, stop in pairwise(bounds.tolist())]
         self.weights = [
@@ -37,3 +38,8 @@ class LayerParameters:
             SampledOuter(weights, self.gradient[span])
             for weights, span in zip(self.weights, spans, strict=True)
         ]
+
+    def changed(self) -> None:
+        """Note that `values` were updated in place."""
+        for weights in self.weights:
+            weights.changed()

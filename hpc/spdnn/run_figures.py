@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import argparse
 import resource
 from typing import Any
 
 from mpi4py import MPI
 
+from hpc.io.shard import Shard
 from hpc.report.figures import table
 from hpc.report.stopwatch import Stopwatch
+from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.load import Loaded
 
 KINDS = ("compute", "wait", "pack", "merge", "read")
+
+
+def describe_run(
+    comm: MPI.Comm, args: argparse.Namespace, kernel: Kernel, shard: Shard
+) -> dict[str, Any]:
+    """Return what ran: ranks, replicas, batch, kernel, device, edges of the network. Collective."""
+    held = comm.allreduce(sum(layer.n_edges for layer in shard.layers))
+    return {
+        "ranks": comm.size,
+        "replicas": args.replicas,
+        "batch": args.batch,
+        "kernel": kernel.name,
+        "device": str(getattr(kernel, "device", "cpu")),
+        "edges": held // args.replicas,
+    }
+
+
+def ranks_text(figures: dict[str, Any]) -> str:
+    """Return on how many ranks something ran, for people."""
+    replicas = figures["replicas"]
+    return f"{figures['ranks']} rank(s)" + (f" in {replicas} replicas" if replicas > 1 else "")
 
 
 def per_rank(comm: MPI.Comm, loaded: Loaded, clock: Stopwatch) -> dict[str, list[float]] | None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
+from hpc.comm.replicas import replica_groups
 from hpc.comm.world import AgreedError, together
 from hpc.io.errors import InputError
 from hpc.io.samples import open_samples
@@ -21,6 +22,7 @@ from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.kernels import kernel as default_kernel
 from hpc.spdnn.losses import LOSSES
 from hpc.spdnn.optimizers import optimizer
+from hpc.spdnn.placing import check_place
 from hpc.spdnn.runtime import Runtime
 from hpc.spdnn.split import batches, split_samples
 from hpc.spdnn.trainer import GRADIENTS, Trainer
@@ -89,8 +91,8 @@ class Training:
 
     history : epoch by epoch. values, biases : per layer, this rank's trained numbers
         (for `save_network`). test_accuracy : on the test file, if one was given.
-    forward, backward : what ran over MPI, evaluation included.
-    forwarded, passes : samples that went forward, and in how many passes.
+    forward, backward : what ran over MPI, evaluation included, summed over all replicas.
+    forwarded, passes : samples that went forward, and in how many passes of a replica.
     """
 
     history: list[Epoch]
@@ -113,36 +115,41 @@ def train(
     *,
     test: Path | None = None,
     kernel: Kernel | None = None,
+    replicas: int = 1,
     on_epoch: Callable[[Epoch], None] = lambda epoch: None,
     progress: Callable[[int, str], None] = lambda steps, note: None,
 ) -> Training:
     """Train the network that `shard` is a share of on the labelled samples of `x`. Collective.
 
     test : another labelled file, evaluated at the end.
+    replicas : how many groups of consecutive ranks share each minibatch; each has the whole
+        network, so `shard` is this rank's share for comm.size / replicas ranks, loaded over
+        the group of `replica_groups(comm, replicas)`. The step is the same to rounding.
 
     Raises
     ------
     AgreedError : on all ranks, for options out of range, inputs that do not fit, labels out
-        of range, a loss that is not finite (with epoch and step).
+        of range, a loss that is not finite (with epoch and step), ranks that cannot be
+        split into `replicas` groups.
     """
-    with together(comm):
-        options.check()
-        if shard.size != comm.size:
-            raise InputError(f"shard for {shard.size} ranks, the communicator has {comm.size}")
-        data = _load(shard, x)
-        held_out = _load(shard, test) if test is not None else None
-        split = split_samples(data[0].n_samples, options.validation, options.seed)
-    runtime = Runtime(comm, kernel or default_kernel(), Stopwatch())
-    trainer = Trainer(runtime, shard, options.loss, options.gradient)
-    session = _Session(runtime, trainer, options, progress)
-    history = []
-    for number in range(options.epochs):
-        history.append(session.epoch(number, data, *split))
-        on_epoch(history[-1])
-    accuracy = None
-    if held_out is not None:
-        accuracy = session.evaluate(held_out, np.arange(held_out[0].n_samples))[1]
-    return _result(trainer, session, history, accuracy)
+    with replica_groups(comm, replicas) as ranks:
+        with together(comm):
+            options.check()
+            check_place(shard, ranks)
+            data = _load(shard, x)
+            held_out = _load(shard, test) if test is not None else None
+            split = split_samples(data[0].n_samples, options.validation, options.seed)
+        runtime = Runtime(ranks.group, kernel or default_kernel(), Stopwatch())
+        trainer = Trainer(runtime, shard, options.loss, options.gradient, ranks)
+        session = _Session(comm, trainer, options, progress)
+        history = []
+        for number in range(options.epochs):
+            history.append(session.epoch(number, data, *split))
+            on_epoch(history[-1])
+        accuracy = None
+        if held_out is not None:
+            accuracy = session.evaluate(held_out, np.arange(held_out[0].n_samples))[1]
+        return _result(trainer, session, history, accuracy)
 
 
 def _load(shard: Shard, path: Path) -> Data:
@@ -157,19 +164,19 @@ class _Session:
 
     def __init__(
         self,
-        runtime: Runtime,
+        world: MPI.Comm,
         trainer: Trainer,
         options: TrainOptions,
         progress: Callable[[int, str], None],
     ) -> None:
-        self._runtime, self._trainer, self._options = runtime, trainer, options
+        self._world, self._trainer, self._options = world, trainer, options
         self._rule = optimizer(options.optimizer, options.lr)
         self._progress = progress
         self.steps = 0
 
     def epoch(self, number: int, data: Data, training: Longs, validation: Longs) -> Epoch:
         """Train on `training`, each sample once, and evaluate on `validation`."""
-        options, clock = self._options, self._runtime.clock
+        options, clock = self._options, self._trainer.clock
         clock.restart()
         before = clock.total()
         loss, right = 0.0, 0
@@ -180,7 +187,7 @@ class _Session:
             loss, right = loss + step_loss, right + step_right
             self.steps += 1
             self._progress(1, f"loss {step_loss / len(chosen):.4f}")
-        seconds = self._runtime.comm.allreduce(clock.total() - before, op=MPI.MAX)
+        seconds = self._world.allreduce(clock.total() - before, op=MPI.MAX)
         held_out = self.evaluate(data, validation) if len(validation) else (None, None)
         n = len(training)
         return Epoch(number + 1, loss / n, right / n, held_out[0], held_out[1], seconds)
@@ -206,6 +213,7 @@ def _result(
     trainer: Trainer, session: _Session, history: list[Epoch], accuracy: float | None
 ) -> Training:
     forward, backward = trainer.counted()
+    forwarded, passes = trainer.counted_passes()
     trainer.free()
     return Training(
         history,
@@ -216,6 +224,6 @@ def _result(
         trainer.clock,
         forward,
         backward,
-        trainer.forwarded,
-        trainer.passes,
+        forwarded,
+        passes,
     )

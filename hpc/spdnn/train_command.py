@@ -8,14 +8,15 @@ from typing import Any
 
 from mpi4py import MPI
 
+from hpc.comm.replicas import group_size, replica_groups
 from hpc.comm.world import owned, together
 from hpc.io.container import check_writable
 from hpc.io.samples import open_samples
 from hpc.report.figures import quantity, write_json
 from hpc.report.progress import progress
-from hpc.spdnn.kernels import kernel
+from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
-from hpc.spdnn.run_figures import per_rank, rank_table
+from hpc.spdnn.run_figures import describe_run, per_rank, rank_table, ranks_text
 from hpc.spdnn.save import save_network
 from hpc.spdnn.train import Epoch, Training, TrainOptions, train
 
@@ -35,10 +36,10 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
     with owned(world) as comm:
         with together(comm):
             options.check()
-            local = kernel(args.kernel)
-            args.kernel = local.name
+            group_size(comm.size, args.replicas)
             steps = _check(args, comm.rank)
-        loaded = load_shard(comm, args.network, args.plan, args.dtype)
+        local = choose_kernel(comm, args.kernel, args.device)
+        loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
         first = comm.rank == 0
         with progress("train", steps, first and not args.quiet) as advance:
             result = train(
@@ -48,13 +49,21 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 options,
                 test=args.test,
                 kernel=local,
+                replicas=args.replicas,
                 on_epoch=_say_epoch if first else lambda epoch: None,
                 progress=advance,
             )
         if args.out:
-            save_network(comm, args.out, loaded.shard, result.values, result.biases)
-        _report(args, comm, loaded, result)
+            _save(args, comm, loaded, result)
+        _report(args, comm, loaded, result, describe_run(comm, args, local, loaded.shard))
     return 0
+
+
+def _save(args: argparse.Namespace, comm: MPI.Comm, loaded: Loaded, result: Training) -> None:
+    """Write the trained network: the first replica does, all have the same."""
+    with replica_groups(comm, args.replicas) as ranks, ranks.together():
+        if ranks.number == 0:
+            save_network(ranks.group, args.out, loaded.shard, result.values, result.biases)
 
 
 def _check(args: argparse.Namespace, rank: int) -> int:
@@ -62,9 +71,13 @@ def _check(args: argparse.Namespace, rank: int) -> int:
     for path in (args.out, args.json):
         if path and rank == 0:
             check_writable(path)
+    return int(args.epochs * -(-_n_training(args) // args.batch))
+
+
+def _n_training(args: argparse.Namespace) -> int:
     with open_samples(args.inputs) as samples:
-        n_training = samples.header.n_samples - round(samples.header.n_samples * args.validation)
-    return int(args.epochs * -(-n_training // args.batch))
+        n_samples = samples.header.n_samples
+    return n_samples - round(n_samples * args.validation)
 
 
 def _say_epoch(epoch: Epoch) -> None:
@@ -81,47 +94,43 @@ def _say_epoch(epoch: Epoch) -> None:
     )
 
 
-def _report(args: argparse.Namespace, comm: MPI.Comm, loaded: Loaded, result: Training) -> None:
-    edges = comm.allreduce(sum(layer.n_edges for layer in loaded.shard.layers))
+def _report(
+    args: argparse.Namespace,
+    comm: MPI.Comm,
+    loaded: Loaded,
+    result: Training,
+    described: dict[str, Any],
+) -> None:
     ranks = per_rank(comm, loaded, result.clock)
     if ranks is None:
         return
-    figures = _figures(args, comm.size, edges, result, ranks)
+    trained = args.epochs * _n_training(args)
+    figures = {
+        "command": "spdnn train", **described, **_figures(result, described, trained), **ranks,
+    }  # fmt: skip
     if result.test_accuracy is not None:
         print(f"test accuracy {100 * result.test_accuracy:.2f} %")
     rate = quantity(figures["edges_per_s"], "edges/s")
-    print(f"{result.steps} steps on {comm.size} rank(s), {figures['seconds']:.3f} s, {rate}")
+    print(f"{result.steps} steps on {ranks_text(figures)}, {figures['seconds']:.3f} s, {rate}")
     print(rank_table(figures))
     if args.json:
         write_json(args.json, figures)
 
 
-def _figures(
-    args: argparse.Namespace,
-    size: int,
-    edges: int,
-    result: Training,
-    ranks: dict[str, list[float]],
-) -> dict[str, Any]:
-    """Edges per second count each weight once per input and step, forward and backward together."""
+def _figures(result: Training, described: dict[str, Any], trained: int) -> dict[str, Any]:
+    """Edges per second count each weight once per input and step, forward and backward together.
+
+    trained : inputs, over all epochs.
+    """
     seconds = sum(epoch.seconds for epoch in result.history)
-    with open_samples(args.inputs) as samples:
-        n_samples = samples.header.n_samples
-    trained = args.epochs * (n_samples - round(n_samples * args.validation))
     return {
-        "command": "spdnn train",
-        "ranks": size,
-        "batch": args.batch,
-        "kernel": args.kernel,
-        "edges": edges,
         "steps": result.steps,
         "seconds": seconds,
-        "edges_per_s": edges * trained / seconds,
+        "edges_per_s": described["edges"] * trained / seconds,
         "history": [asdict(epoch) for epoch in result.history],
         "test_accuracy": result.test_accuracy,
         "volume_words": result.forward.words_sent / result.forwarded,
         "messages": result.forward.messages_sent / result.passes,
         "words_sent": result.forward.words_sent + result.backward.words_sent,
         "messages_sent": result.forward.messages_sent + result.backward.messages_sent,
-        **ranks,
     }

@@ -1,23 +1,31 @@
-"""One training step of a rank: forward, loss, backward with the update inside."""
+"""One training step of a rank: forward, loss, backward with the update inside.
+
+With replicas each takes its share of the minibatch. The gradient of a layer is summed over
+the replicas as soon as it is there, while the layers below are still at work.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from hpc.comm.exchange import Exchange
+from hpc.comm.planned_sums import PlannedSums
+from hpc.comm.replicas import Replicas
 from hpc.io.shard import Shard
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.activations import multiply_by_derivative
+from hpc.spdnn.averaged import AveragedGradient
 from hpc.spdnn.backward import Backward
 from hpc.spdnn.counters import Counted, count
-from hpc.spdnn.forward import Forward
 from hpc.spdnn.inputs import OwnInputs
-from hpc.spdnn.levels import kept_levels
 from hpc.spdnn.losses import loss
 from hpc.spdnn.optimizers import Optimizer
 from hpc.spdnn.parameters import LayerParameters
 from hpc.spdnn.runtime import Runtime
+from hpc.spdnn.training_pass import TrainingPass
 
 Floats = npt.NDArray[np.floating]
 Longs = npt.NDArray[np.int64]
@@ -29,25 +37,41 @@ class Trainer:
 
     Parameters
     ----------
-    runtime : its communicator has shard.size ranks.
+    runtime : its communicator has shard.size ranks: those of one replica.
     loss_name : see `losses.loss`.
-    gradient : 'exact', or 'averaged': the paper's minibatch variant (its section on batches),
-        which averages δ^L and every x^k over the batch and propagates one vector back. It
-        approximates: f' is taken at the averaged x, and the mean of δ xᵀ by the product of
-        the means.
+    gradient : 'exact', or 'averaged': the paper's, see `AveragedGradient`.
+    replicas : `runtime.comm` is its group; None where that is all there is. The step is that
+        of the whole minibatch, to rounding, and the same bits on all replicas.
 
     Attributes
     ----------
     parameters : per layer; the weights and biases that training changes.
-    forwarded, passes : samples that went forward so far, and in how many passes.
+    forwarded, passes : samples that went forward so far on this replica, and in how many passes.
     """
 
-    def __init__(self, runtime: Runtime, shard: Shard, loss_name: str, gradient: str) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        shard: Shard,
+        loss_name: str,
+        gradient: str,
+        replicas: Replicas | None = None,
+    ) -> None:
         self._runtime, self._shard, self._gradient = runtime, shard, gradient
+        self._replicas = replicas
+        self._peers = replicas.peers if replicas is not None and replicas.count > 1 else None
         self.parameters = [LayerParameters(layer, shard.dtype) for layer in shard.layers]
         self._loss = loss(loss_name, runtime.comm, shard.ids[-1], shard.sizes[-1])
-        self._passes: dict[int, _Pass] = {}
+        self._passes: dict[int, TrainingPass] = {}
         self.forwarded = self.passes = 0
+        self._seen = np.zeros(2)
+        self._seen_sum = PlannedSums(self._peers, [self._seen])
+        self._averaged = (
+            AveragedGradient(self._pass(1), self._peers) if gradient == "averaged" else None
+        )
+        self._sums = PlannedSums(
+            None if self._averaged else self._peers, [p.gradients for p in self.parameters]
+        )
 
     @property
     def clock(self) -> Stopwatch:
@@ -59,25 +83,19 @@ class Trainer:
     ) -> tuple[float, int]:
         """Train on samples `chosen` and return (sum of their losses, number right). Collective."""
         rule.begin_step()
+        return self._train(inputs, labels, chosen, lambda layer: self._update(layer, rule))
 
-        def update(layer: int) -> None:
-            parameters = self.parameters[layer]
-            rule.update(f"{layer}/weights", parameters.values, parameters.gradient)
-            rule.update(f"{layer}/bias", parameters.bias, parameters.bias_gradient)
-
-        current = self._pass(len(chosen))
-        result = self._forward(current, inputs, labels, chosen, current.slope)
-        self._backward(current).run(update)
-        self._runtime.clock.lap("compute")
-        return result
+    def _update(self, layer: int, rule: Optimizer) -> None:
+        parameters = self.parameters[layer]
+        rule.update(f"{layer}/weights", parameters.values, parameters.gradient)
+        rule.update(f"{layer}/bias", parameters.bias, parameters.bias_gradient)
+        parameters.changed()
 
     def gradients(
         self, inputs: OwnInputs, labels: npt.NDArray[np.int32], chosen: Longs
     ) -> tuple[list[Floats], list[Floats]]:
         """Return per layer the gradients of weights and bias, updating nothing. Collective."""
-        current = self._pass(len(chosen))
-        self._forward(current, inputs, labels, chosen, current.slope)
-        self._backward(current).run(lambda layer: None)
+        self._train(inputs, labels, chosen, lambda layer: None)
         return (
             [parameters.gradient.copy() for parameters in self.parameters],
             [parameters.bias_gradient.copy() for parameters in self.parameters],
@@ -87,12 +105,24 @@ class Trainer:
         self, inputs: OwnInputs, labels: npt.NDArray[np.int32], chosen: Longs
     ) -> tuple[float, int]:
         """Return (sum of the losses, number right) of samples `chosen`. Collective."""
-        return self._forward(self._pass(len(chosen)), inputs, labels, chosen, None)
+        mine = self._share(chosen)
+        if len(mine):
+            self._forward(self._pass(len(mine)), inputs, labels, mine, None)
+        self._start_seen(len(mine))
+        return self._all_seen()
 
     def counted(self) -> tuple[Counted, Counted]:
-        """Return what ran forward (evaluation included) and backward. Collective."""
+        """Return what ran forward (evaluation included) and backward, on all ranks. Collective."""
+        world = self._replicas.world if self._replicas is not None else self._runtime.comm
         forward = [e for current in self._passes.values() for e in current.forward.exchanges]
-        return count(self._runtime.comm, forward), count(self._runtime.comm, self._backwards())
+        return count(world, forward), count(world, self._backwards())
+
+    def counted_passes(self) -> tuple[int, int]:
+        """Return `forwarded` and `passes` summed over the replicas. Collective."""
+        if self._peers is None:
+            return self.forwarded, self.passes
+        both = self._peers.allreduce(np.array([self.forwarded, self.passes]))
+        return int(both[0]), int(both[1])
 
     def free(self) -> None:
         """Release requests and datatypes. Local."""
@@ -100,31 +130,106 @@ class Trainer:
             current.forward.free()
         for exchange in self._backwards():
             exchange.free()
+        self._seen_sum.free()
+        self._sums.free()
+        if self._averaged:
+            self._averaged.free()
 
     def _backwards(self) -> list[Exchange]:
         made = {id(p.backward): p.backward for p in self._passes.values() if p.backward}
         return [e for backward in made.values() for e in backward.exchanges]
 
-    def _pass(self, batch: int) -> _Pass:
+    def _pass(self, batch: int) -> TrainingPass:
         """Return the passes for a batch size, planned when it is first seen."""
         if batch not in self._passes:
-            self._passes[batch] = _Pass(self._runtime, self._shard, self.parameters, batch)
+            self._passes[batch] = TrainingPass(self._runtime, self._shard, self.parameters, batch)
         return self._passes[batch]
+
+    def _share(self, chosen: Longs) -> Longs:
+        """Return which of the minibatch this replica takes, in order; it may be none."""
+        if self._replicas is None:
+            return chosen
+        return chosen[slice(*self._replicas.share(len(chosen)))]
+
+    def _train(
+        self,
+        inputs: OwnInputs,
+        labels: npt.NDArray[np.int32],
+        chosen: Longs,
+        update: Callable[[int], None],
+    ) -> tuple[float, int]:
+        """Run forward and backward; call `update` with each layer once its gradient is whole."""
+        backward = self._backward(inputs, labels, chosen)
+
+        def complete(layer: int) -> None:
+            self._sums.start(layer)
+            for whole in self._sums.done():
+                update(whole)
+
+        if backward is not None:
+            backward.run(complete)
+        else:
+            self._no_gradient(complete)
+        self._runtime.clock.lap("compute")
+        for layer in self._sums.rest():
+            self._runtime.clock.lap("wait")
+            update(layer)
+            self._runtime.clock.lap("compute")
+        return self._all_seen()
+
+    def _backward(
+        self, inputs: OwnInputs, labels: npt.NDArray[np.int32], chosen: Longs
+    ) -> Backward | None:
+        """Run forward; return the backward pass with δ^L in place, None without samples."""
+        mine, current = self._share(chosen), None
+        if len(mine):
+            current = self._pass(len(mine))
+            self._forward(current, inputs, labels, mine, current.slope)
+            if len(mine) < len(chosen):  # the slope is that of the mean over `mine`
+                current.slope *= len(mine) / len(chosen)
+        self._start_seen(len(mine))
+        if self._averaged:
+            return self._averaged.fill(current, len(mine) / len(chosen))
+        if current is None:
+            return None
+        backward = current.planned_backward()
+        backward.delta[...] = current.slope
+        return backward
+
+    def _no_gradient(self, complete: Callable[[int], None]) -> None:
+        """Take the part in the sums of a replica that has no sample in the minibatch."""
+        for layer in reversed(range(len(self.parameters))):
+            self.parameters[layer].gradients[...] = 0
+            complete(layer)
+
+    def _start_seen(self, n: int) -> None:
+        """Begin the sum over replicas of what `_forward` saw; nothing, for n = 0 samples."""
+        if not n:
+            self._seen[...] = 0
+        self._seen_sum.start(0)
+
+    def _all_seen(self) -> tuple[float, int]:
+        """Return (sum of the losses, number right) of all replicas."""
+        for _ in self._seen_sum.rest():
+            pass
+        self._runtime.clock.lap("wait")
+        return float(self._seen[0]), int(self._seen[1])
 
     def _forward(
         self,
-        current: _Pass,
+        current: TrainingPass,
         inputs: OwnInputs,
         labels: npt.NDArray[np.int32],
         chosen: Longs,
         slope: Floats | None,
-    ) -> tuple[float, int]:
+    ) -> None:
+        """Run forward, note loss and number right, set `slope` to δ^L of the mean loss."""
         inputs.fill(current.forward.levels[0], chosen)
         self._runtime.clock.lap("pack")
         x = current.forward.run()
         self.forwarded += len(chosen)
         self.passes += 1
-        result = self._loss.evaluate(x, labels[chosen], slope)
+        self._seen[...] = self._loss.evaluate(x, labels[chosen], slope)
         self._runtime.clock.lap("compute")
         if slope is not None:
             last = self._shard.layers[-1]
@@ -132,43 +237,3 @@ class Trainer:
                 multiply_by_derivative(
                     slope[panel], x[panel], last.activation, last.clip, current.scratch
                 )
-        return result
-
-    def _backward(self, current: _Pass) -> Backward:
-        """Return the backward pass with δ^L in place."""
-        if self._gradient == "averaged":
-            return self._averaged(current)
-        backward = current.planned_backward()
-        backward.delta[...] = current.slope
-        return backward
-
-    def _averaged(self, current: _Pass) -> Backward:
-        single = self._pass(1)
-        backward = single.planned_backward()
-        for mean, level in zip(single.forward.levels, current.forward.levels, strict=True):
-            np.mean(level, axis=(0, 2), out=mean[0, :, 0])
-        np.sum(current.slope, axis=(0, 2), out=backward.delta[0, :, 0])
-        return backward
-
-
-class _Pass:
-    """Forward and, once asked for, backward for one batch size."""
-
-    def __init__(
-        self, runtime: Runtime, shard: Shard, parameters: list[LayerParameters], batch: int
-    ) -> None:
-        self._runtime, self._shard, self._parameters = runtime, shard, parameters
-        levels = kept_levels(shard, batch, shard.dtype)
-        weights = [layer.weights for layer in parameters]
-        biases = [layer.bias for layer in parameters]
-        self.forward = Forward(runtime, shard, weights, biases, levels)
-        self.slope = np.zeros_like(levels[-1])
-        self.scratch = np.empty(self.slope[0].size, shard.dtype)
-        self.backward: Backward | None = None
-
-    def planned_backward(self) -> Backward:
-        if self.backward is None:
-            self.backward = Backward(
-                self._runtime, self._shard, self.forward.levels, self._parameters
-            )
-        return self.backward
