@@ -3,7 +3,7 @@
 Beyond the paper, which cuts layer k knowing layer k-1 only. A first pass does
 that; then the boundaries of windows are found by dynamic programming over the
 levels. Any path can return to the first pass at the price of one layer (see
-`rejoin`), so the plan is never worse than the first pass.
+`rejoin`), so the plan never costs more than the first pass.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from partition.align import partners
 from partition.asked import Asked
 from partition.hypergraph import Blocks, Longs
 from partition.inputs import input_owners
-from partition.layer_cut import LayerCut, heaviest_excess, layer_words, row_weights
+from partition.layer_cut import LayerCut, heaviest_excess, row_weights
+from partition.load import layer_load
+from partition.objective import Objective
 from partition.patterns import Patterns
 from partition.rejoin import renaming
 from partition.window import slot_weights, slots_of, window_hypergraph
@@ -29,11 +31,11 @@ OnLayer = Callable[[], None]
 class Path:
     """A way of cutting the first layers.
 
-    words : of them all. owners : of the levels that the last step added, ascending.
+    cost : of them all. owners : of the levels that the last step added, ascending.
     name : (P,), where the path is on the first pass, the names of its parts; else None.
     """
 
-    words: int
+    cost: float
     owners: tuple[Blocks, ...]
     before: Path | None
     name: Blocks | None = None
@@ -48,52 +50,29 @@ class Path:
         return [level for step in reversed(steps) for level in step]
 
 
-def hypergraph_levels(asked: Asked, patterns: Patterns, on_layer: OnLayer) -> list[Blocks]:
-    """Return the owners of every level at least volume.
-
-    on_layer : called after each layer of the first pass, and of the search if there is one.
-
-    Raises
-    ------
-    InputError : a partitioner that is not installed.
-    """
-    if asked.parts == 1:
-        for _ in range(len(patterns)):
-            on_layer()
-        return [np.zeros(n, np.int32) for n in patterns.sizes]
-    cut = LayerCut(asked)
-    first = first_pass(cut, patterns, on_layer)
-    if asked.window == 1:
-        return first.levels
-    return Search(asked, cut, patterns, first, on_layer).levels()
-
-
 @dataclass(frozen=True)
 class FirstPass:
     """One layer at a time.
 
-    levels : L+1 owners. words : per layer. partner : per layer what `partners` returns.
+    levels : L+1 owners. partner : per layer what `partners` returns.
     """
 
     levels: list[Blocks]
-    words: list[int]
     partner: list[Longs | None]
 
 
 def first_pass(cut: LayerCut, patterns: Patterns, on_layer: OnLayer) -> FirstPass:
     """Cut one layer after another, each knowing the one below: the paper's method."""
     levels: list[Blocks] = []
-    words: list[int] = []
     partner: list[Longs | None] = []
     for k in range(len(patterns)):
         pattern = patterns[k]
         above = cut.rows(pattern, levels[-1] if levels else None)
         levels = levels or [input_owners(pattern, above, cut.parts)]
         levels.append(above)
-        words.append(layer_words(pattern, above, levels[-2], cut.parts))
         partner.append(partners(pattern, above, levels[-2]))
         on_layer()
-    return FirstPass(levels, words, partner)
+    return FirstPass(levels, partner)
 
 
 class Search:
@@ -105,10 +84,11 @@ class Search:
         cut: LayerCut,
         patterns: Patterns,
         first: FirstPass,
+        objective: Objective,
         on_layer: OnLayer,
     ) -> None:
         self._asked, self._cut, self._patterns, self._first = asked, cut, patterns, first
-        self._on_layer = on_layer
+        self._objective, self._on_layer = objective, on_layer
         names = np.arange(asked.parts, dtype=np.int32)
         self._on: list[Path | None] = [Path(0, (first.levels[0],), None, names)]
         self._off: list[Path | None] = [None] * (len(patterns) + 1)
@@ -125,11 +105,11 @@ class Search:
 
     def _better(self, level: int) -> Path:
         paths = [path for path in (self._on[level], self._off[level]) if path is not None]
-        return min(paths, key=lambda path: path.words)
+        return min(paths, key=lambda path: path.cost)
 
     def _offer(self, level: int, path: Path | None) -> None:
         best = self._off[level]
-        if path is not None and (best is None or path.words < best.words):
+        if path is not None and (best is None or path.cost < best.cost):
             self._off[level] = path
 
     def _onto_first_pass(self, k: int) -> Path:
@@ -138,17 +118,18 @@ class Search:
         candidates: list[Path] = []
         if on is not None and on.name is not None:
             above = on.name[first.levels[k + 1]]
-            candidates.append(Path(on.words + first.words[k], (above,), on, on.name))
+            cost = on.cost + self._cost(k, first.levels[k + 1], first.levels[k])
+            candidates.append(Path(cost, (above,), on, on.name))
         if off is not None:
             candidates.append(self._rejoined(off, k))
-        return min(candidates, key=lambda path: path.words)
+        return min(candidates, key=lambda path: path.cost)
 
     def _rejoined(self, path: Path, k: int) -> Path:
         pattern, below = self._patterns[k], path.owners[-1]
         above = self._first.levels[k + 1]
         name = renaming(pattern, above, below, self._asked.shares)
-        words = layer_words(pattern, name[above], below, self._asked.parts)
-        return Path(path.words + words, (name[above],), path, name)
+        cost = path.cost + self._cost(k, name[above], below)
+        return Path(cost, (name[above],), path, name)
 
     def _widths(self, k: int, start: Path) -> Iterator[int]:
         """Yield the widths of windows from layer k that are worth a try.
@@ -170,14 +151,17 @@ class Search:
         levels = [input_owners(self._patterns[k], owners[0], self._asked.parts)] if not k else []
         levels += owners
         inputs = ([below] if below is not None else []) + levels
-        words = start.words
+        cost = start.cost
         for at in range(width):
             pattern, above = self._patterns[k + at], inputs[at + 1]
             excess = heaviest_excess(pattern, above, self._cut.limits(row_weights(pattern)))
             if excess > self._first_excess(k + at):
                 return None
-            words += layer_words(pattern, above, inputs[at], self._asked.parts)
-        return Path(words, tuple(levels), start if k else None)
+            cost += self._cost(k + at, above, inputs[at])
+        return Path(cost, tuple(levels), start if k else None)
+
+    def _cost(self, k: int, above: Blocks, below: Blocks) -> float:
+        return self._objective.cost(layer_load(self._patterns[k], above, below, self._asked.parts))
 
     def _owners(self, k: int, width: int, below: Blocks | None) -> list[Blocks]:
         """Cut a window and mend each of its layers."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpc.io.errors import InputError
+from hpc.io.machine import Rates
 from hpc.io.network import NetworkHeader
 from hpc.io.plan import check_parts
 
@@ -20,6 +21,10 @@ BACKENDS = ("kahypar", "mtkahypar")
 PRESETS = ("default", "quality", "highest-quality", "deterministic", "large-k")
 """Mt-KaHyPar's; `default` is deterministic with one thread only."""
 
+OBJECTIVES = ("volume", "messages", "time")
+DEFAULT_BATCH = 256
+"""Inference's."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -29,6 +34,8 @@ class Asked:
     window : at most so many consecutive layers share owners; 1 cuts layer by layer.
     backend, preset, threads : the partitioner; the last two are Mt-KaHyPar's.
     weights : how much of the work each rank takes, in any unit; () for equal machines.
+    objective : of OBJECTIVES. rates, batch : for the objective `time`, what work costs a rank, and
+        inputs at a time.
     """
 
     parts: int
@@ -40,6 +47,9 @@ class Asked:
     preset: str = "deterministic"
     threads: int = 1
     weights: tuple[float, ...] = ()
+    objective: str = "volume"
+    rates: Rates | None = None
+    batch: int = DEFAULT_BATCH
 
     @property
     def shares(self) -> npt.NDArray[np.float64]:
@@ -55,7 +65,8 @@ def check_asked(asked: Asked, header: NetworkHeader) -> None:
     ------
     InputError : parts below 1 or above the rows of all layers, epsilon below 0 or not finite,
         a seed outside 0..MAX_SEED, a window outside 1..MAX_WINDOW, a backend or preset there is
-        not, threads below 1, weights of the wrong number or not above 0.
+        not, threads below 1, weights of the wrong number or not above 0, an objective there is not,
+        or that is not the hypergraph method's, or `time` without rates, a batch below 1.
     """
     check_parts(asked.parts, header, "parts")
     if not (math.isfinite(asked.epsilon) and asked.epsilon >= 0):
@@ -64,13 +75,15 @@ def check_asked(asked: Asked, header: NetworkHeader) -> None:
         raise InputError(f"--seed {asked.seed}: expected 0..{MAX_SEED}")
     if not 1 <= asked.window <= MAX_WINDOW:
         raise InputError(f"--window {asked.window}: expected auto or 1..{MAX_WINDOW}")
-    for option, names in (("backend", BACKENDS), ("preset", PRESETS)):
+    choices = (("backend", BACKENDS), ("preset", PRESETS), ("objective", OBJECTIVES))
+    for option, names in choices:
         if getattr(asked, option) not in names:
             found = getattr(asked, option)
             raise InputError(f"--{option} {found}: expected one of {', '.join(names)}")
     if asked.threads < 1:
         raise InputError(f"--threads {asked.threads}: expected 1 or more")
     _check_weights(asked)
+    _check_objective(asked)
 
 
 def _check_weights(asked: Asked) -> None:
@@ -81,3 +94,15 @@ def _check_weights(asked: Asked) -> None:
     for rank, weight in enumerate(asked.weights):
         if not (math.isfinite(weight) and weight > 0):
             raise InputError(f"--weights: {weight:g} for rank {rank}, expected a number above 0")
+
+
+def _check_objective(asked: Asked) -> None:
+    if asked.objective != "volume" and asked.method != "hypergraph":
+        raise InputError(
+            f"--objective {asked.objective}: --method {asked.method} has no objective, "
+            "expected --method hypergraph"
+        )
+    if (asked.objective == "time") != (asked.rates is not None):
+        raise InputError(f"--objective {asked.objective}: the rates of a machine go with `time`")
+    if asked.batch < 1:
+        raise InputError(f"--batch {asked.batch}: expected 1 or more")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from hpc.io.errors import InputError
-from partition.asked import BACKENDS, MAX_WINDOW, PRESETS, Asked
+from hpc.io.machine import read_machine
+from partition.asked import BACKENDS, DEFAULT_BATCH, MAX_WINDOW, OBJECTIVES, PRESETS, Asked
 from partition.methods import METHODS
 
 
@@ -57,12 +59,43 @@ def add_asked(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_objective(command: argparse.ArgumentParser) -> None:
+    """Add the options that say what the plan shall have least of."""
+    add = command.add_argument
+    add(
+        "--objective",
+        default=Asked.objective,
+        metavar="|".join(OBJECTIVES),
+        help="volume: fewest words; messages: fewest messages, where latency rules; time: "
+        "shortest predicted time, which weighs words, messages and imbalance by --machine "
+        "and --batch (default: volume)",
+    )
+    add(
+        "--machine",
+        metavar="M.json",
+        help="for --objective time: what work costs, from 'mpirun -n 2 python -m hpc machine'",
+    )
+    add(
+        "--batch",
+        type=int,
+        metavar="B",
+        help="for --objective time: inputs at a time; the more, the more words count against "
+        f"messages (default: {DEFAULT_BATCH})",
+    )
+    add(
+        "--training",
+        action="store_true",
+        help="for --objective time: the time of a step of training (default: inference)",
+    )
+
+
 def asked_from(options: argparse.Namespace, parts: int) -> Asked:
     """Return what the options ask for.
 
     Raises
     ------
-    InputError : a window that is no number, weights that are none.
+    InputError : a window that is no number, weights that are none, a machine file that cannot
+        be read, options of the objective `time` with another one.
     """
     method, backend = getattr(options, "method", Asked.method), options.backend
     if backend in METHODS:
@@ -77,7 +110,30 @@ def asked_from(options: argparse.Namespace, parts: int) -> Asked:
         options.preset,
         options.threads,
         _weights(options.weights),
+        **_objective(options),
     )
+
+
+def _objective(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the objective and what it needs; nothing for a command without the choice."""
+    if "objective" not in options:
+        return {}
+    if options.objective != "time":
+        for name in ("machine", "batch", "training"):
+            if getattr(options, name) not in (None, False):
+                raise InputError(f"--{name} goes with --objective time")
+        return {"objective": options.objective}
+    if options.machine is None:
+        raise InputError(
+            "--objective time needs --machine M.json; "
+            "'mpirun -n 2 python -m hpc machine --out M.json' makes the file"
+        )
+    machine = read_machine(options.machine)
+    return {
+        "objective": "time",
+        "rates": machine.training if options.training else machine.inference,
+        "batch": DEFAULT_BATCH if options.batch is None else options.batch,
+    }
 
 
 def _window(text: str) -> int:

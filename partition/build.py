@@ -14,6 +14,7 @@ from hpc.io.network import NetworkFile
 from hpc.io.plan import Owners, Plan
 from partition.asked import MAX_WINDOW, Asked, check_asked
 from partition.balance import shortfall
+from partition.candidates import passes
 from partition.methods import METHODS, random_levels
 from partition.patterns import Patterns
 
@@ -71,11 +72,9 @@ def build_plan(
 
 
 def steps(n_layers: int, asked: Asked) -> int:
-    """Return how often `build_plan` reports a layer done: a pass to cut, to search, to count."""
-    passes = 1
-    if asked.method == "hypergraph":
-        passes += 2 if asked.window > 1 and asked.parts > 1 else 1
-    return passes * n_layers
+    """Return how often `build_plan` reports a layer done: the passes to cut, one to count."""
+    cutting = passes(asked) if asked.method == "hypergraph" else 0
+    return (cutting + 1) * n_layers
 
 
 def _cost(pattern: sparse.csr_array, levels: list[Owners], parts: int) -> LayerCost:

@@ -11,7 +11,7 @@ from hpc.io.container import check_writable
 from hpc.io.network import open_network
 from hpc.io.plan import write_plan
 from hpc.report.progress import progress
-from partition.asked_options import add_asked, asked_from
+from partition.asked_options import add_asked, add_objective, asked_from
 from partition.build import build_plan, steps
 from partition.command import add_command
 from partition.methods import METHODS
@@ -43,6 +43,7 @@ def add_build(commands: Any) -> None:
         "at random; block: contiguous blocks (default: hypergraph)",
     )
     add_asked(command)
+    add_objective(command)
     command.add_argument("--out", required=True, metavar="PLAN", help="plan file to write")
 
 

@@ -13,7 +13,7 @@ from hpc.io.network import NetworkFile, open_network
 from hpc.report.figures import write_json
 from hpc.report.progress import progress
 from partition.asked import Asked, check_asked
-from partition.asked_options import add_asked, asked_from
+from partition.asked_options import add_asked, add_objective, asked_from
 from partition.build import build_plan, steps
 from partition.command import add_command
 from partition.compare import Row, comparison_figures, comparison_table, row_of
@@ -32,6 +32,7 @@ def add_compare(commands: Any) -> None:
     command.add_argument("network", help="network file")
     command.add_argument("--parts", type=_numbers, required=True, metavar="P,P...", help="ranks")
     add_asked(command)
+    add_objective(command)
     command.add_argument("--json", metavar="FILE", help="also write the figures there")
     command.add_argument(
         "--plot",

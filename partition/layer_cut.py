@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hpc.io.halo import layer_traffic
 from partition.asked import Asked
 from partition.backends import Backend, CutProblem, Refined
 from partition.balance import part_limits, spread
@@ -89,12 +88,6 @@ class LayerCut:
 def row_weights(pattern: sparse.csr_array) -> Longs:
     """Return the nonzeros of each row, (n_out,) int64."""
     return np.diff(pattern.indptr).astype(np.int64)
-
-
-def layer_words(pattern: sparse.csr_array, above: Blocks, below: Blocks, parts: int) -> int:
-    """Return the words of one layer, forward, for one input."""
-    indptr = pattern.indptr.astype(np.int64)
-    return int(layer_traffic(indptr, pattern.indices, above, below, parts)[0].sum())
 
 
 def heaviest_excess(pattern: sparse.csr_array, owners: Blocks, limits: Longs) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from hpc.io.ownership import block_owners
-from partition.ahead import hypergraph_levels
 from partition.asked import Asked
+from partition.candidates import hypergraph_levels
 from partition.hypergraph import Blocks
 from partition.patterns import Patterns
 

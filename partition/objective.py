@@ -1,0 +1,151 @@
+"""What a plan shall have least of: words, messages or time. Pure.
+
+Besides its cost, an objective has a *potential* for local search: it falls too
+where a message gets shorter, which the number of messages does not see, and
+where a rank gets faster that is not the slowest. There `short` is how many words a
+message has that counts for 63 % of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from hpc.io.machine import Numbers, Rates, work
+from partition.hypergraph import Longs
+from partition.load import Load
+
+WORDS_PER_MESSAGE = 1 << 40
+"""Outweighs all words of a network: of as few messages, the fewest words."""
+TIE = 1e-3
+"""Of a message: what a word adds to the potential of messages."""
+NORM = 16
+"""Power of the mean over ranks that stands for the slowest rank in a potential."""
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """What small changes add to a potential.
+
+    more, less : (P, P) a word more, what a word less saves, by sender and receiver, 0 on the
+    diagonal. edge, row : (P,) a weight, a row more.
+    """
+
+    more: Numbers
+    less: Numbers
+    edge: Numbers
+    row: Numbers
+
+
+class Objective(Protocol):
+    """What a layer costs; the costs of layers add up."""
+
+    def cost(self, load: Load) -> float:
+        """Return the cost of a layer."""
+        ...
+
+    def potential(self, load: Load, short: float) -> float:
+        """Return what local search makes small."""
+        ...
+
+    def marginals(self, load: Load, short: float) -> Marginals:
+        """Return what small changes add to the potential."""
+        ...
+
+
+class Volume:
+    """Words, each times the price of its way.
+
+    price : (P, P), by sender and receiver; None where all ways cost 1.
+    """
+
+    def __init__(self, price: Numbers | None = None) -> None:
+        self._price = price
+
+    def cost(self, load: Load) -> float:
+        """Return the words of a layer, weighed."""
+        if self._price is None:
+            return int(load.links.sum())
+        return float((load.links * self._price).sum())
+
+    def potential(self, load: Load, short: float) -> float:
+        """Return the cost."""
+        return self.cost(load)
+
+    def marginals(self, load: Load, short: float) -> Marginals:
+        """Return the prices."""
+        parts = len(load.edges)
+        price = np.ones((parts, parts)) if self._price is None else self._price
+        away = _off_diagonal(price)
+        return Marginals(away, away, np.zeros(parts), np.zeros(parts))
+
+
+class Messages:
+    """Messages; of as few, the fewest words."""
+
+    def cost(self, load: Load) -> float:
+        """Return the messages of a layer, in words of WORDS_PER_MESSAGE, and its words."""
+        return int((load.links > 0).sum()) * WORDS_PER_MESSAGE + int(load.links.sum())
+
+    def potential(self, load: Load, short: float) -> float:
+        """Return the messages, short ones for less, and a little for each word."""
+        return float(_shares(load.links, short).sum() + TIE * load.links.sum())
+
+    def marginals(self, load: Load, short: float) -> Marginals:
+        """Return what a word adds to its message's share."""
+        more, less = _share_steps(load.links, short)
+        none = np.zeros(len(load.edges))
+        return Marginals(_off_diagonal(more + TIE), _off_diagonal(less + TIE), none, none)
+
+
+class Time:
+    """Seconds of a batch, as `predict` counts them: a layer is done when its slowest rank is."""
+
+    def __init__(self, rates: Rates, batch: int) -> None:
+        self._rates, self._batch = rates, batch
+
+    def cost(self, load: Load) -> float:
+        """Return the seconds of a layer."""
+        return float(self._seconds(load, (load.links > 0).sum(axis=1)).max())
+
+    def potential(self, load: Load, short: float) -> float:
+        """Return a mean over ranks that is close to the slowest; short messages for less."""
+        seconds = self._seconds(load, _shares(load.links, short).sum(axis=1))
+        slowest = seconds.max()
+        return float(slowest * np.mean((seconds / slowest) ** NORM) ** (1 / NORM))
+
+    def marginals(self, load: Load, short: float) -> Marginals:
+        """Return seconds, those of the slowest ranks for more."""
+        seconds = self._seconds(load, _shares(load.links, short).sum(axis=1))
+        powers = (seconds / seconds.max()) ** (NORM - 1)
+        weight = powers / powers.sum()
+        rates, batch = self._rates, self._batch
+        more, less = (
+            _off_diagonal(weight[:, None] * (rates.message_s * step + rates.word_s * batch))
+            for step in _share_steps(load.links, short)
+        )
+        edge = weight * (rates.edge_s + rates.edge_column_s * batch)
+        return Marginals(more, less, edge, weight * rates.row_column_s * batch)
+
+    def _seconds(self, load: Load, messages: Numbers | Longs) -> Numbers:
+        amounts = work(self._batch, load.edges, load.rows, messages, load.links.sum(axis=1))
+        seconds: Numbers = self._rates.array() @ amounts
+        return np.maximum(seconds, np.finfo(float).tiny)
+
+
+def _shares(links: Longs, short: float) -> Numbers:
+    """Return how much of a message each counts for: 0 for none, nearly 1 for a long one."""
+    shares: Numbers = 1 - np.exp(-links / short)
+    return shares
+
+
+def _share_steps(links: Longs, short: float) -> tuple[Numbers, Numbers]:
+    """Return what a word more adds to each share, and a word less takes from it."""
+    now = _shares(links, short)
+    return _shares(links + 1, short) - now, now - _shares(np.maximum(links - 1, 0), short)
+
+
+def _off_diagonal(values: Numbers) -> Numbers:
+    return values * (1 - np.eye(len(values)))
