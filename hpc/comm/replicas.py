@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mpi4py import MPI
 
-from hpc.comm.world import agree, together
+from hpc.comm.world import AgreedError, agree, together
 from hpc.io.errors import InputError
 from hpc.io.ownership import owned_range
 
@@ -59,18 +59,18 @@ class Replicas:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Run a block that only the ranks of a group agree on; all ranks raise, or none does.
+        """Run a block whose errors the ranks of a group agree on; all ranks raise, or none does.
 
         The block may be collective over `group`, never over more. Collective over `world`.
 
         Raises
         ------
-        AgreedError : on all ranks, where any group met an InputError.
+        AgreedError : on all ranks, where the block raised it on those of any group.
         """
-        error: InputError | None = None
+        error: AgreedError | None = None
         try:
             yield
-        except InputError as found:
+        except AgreedError as found:
             error = found
         agree(self.world, error)
 
