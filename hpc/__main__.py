@@ -9,7 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from hpc import __version__
+from hpc.comm.interrupt import end_on_signals
 from hpc.comm.launcher import launched_rank
+from hpc.io.container import remove_partials
 from hpc.io.errors import EXIT_BAD_INPUT, InputError
 from hpc.pipebd import commands as pipebd
 from hpc.report.options import Parser
@@ -59,4 +61,5 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
+    end_on_signals(launched_rank() == 0, remove_partials)
     sys.exit(main(sys.argv[1:]))

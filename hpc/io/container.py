@@ -8,6 +8,8 @@ HDF5's version 2, which has checksums of its own.
 from __future__ import annotations
 
 import contextlib
+import errno
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +20,16 @@ import numpy as np
 
 from hpc import __version__
 from hpc.io.errors import FormatError, InputError
+from hpc.io.sink import check_sinks, sink
 
 CHUNK_BYTES = 1 << 18
 """Bytes of a chunk of a one-dimensional dataset: the unit of reading and of checksums."""
 CACHE_BYTES = 1 << 20
 """HDF5's cache of an open dataset: a few chunks, as each is read once (its default is 8 MiB)."""
+
+NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+"""What the system says when a file cannot be written although it could be opened."""
+_partials: set[Path] = set()
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -49,14 +56,32 @@ def partial_name(path: str | os.PathLike[str]) -> Path:
 
 @contextlib.contextmanager
 def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a name to write to; rename it to `path` on success, remove it on any exception."""
+    """Yield a name to write to; rename it to `path` on success, remove it on any exception.
+
+    Raises
+    ------
+    InputError : the file cannot be written: no space left, and so on.
+    """
     check_writable(path)
     partial = partial_name(path)
+    _partials.add(partial)
     try:
         yield partial
         os.replace(partial, path)
+    except OSError as error:
+        if error.errno not in NOT_WRITTEN:
+            raise
+        raise InputError(f"{path}: cannot be written ({os.strerror(error.errno)})") from error
     finally:
         partial.unlink(missing_ok=True)
+        _partials.discard(partial)
+
+
+def remove_partials() -> None:
+    """Remove the files that are being written, for a process that is about to be ended."""
+    for partial in list(_partials):
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -64,11 +89,12 @@ def create(path: str | os.PathLike[str], kind: str, version: int) -> Iterator[h5
     """Write a file of format `relaycut-KIND`: yields it open, renames it into place at the end."""
     with (
         written_aside(path) as partial,
-        h5py.File(partial, "w", libver=("v110", "v110")) as file,
+        sink(partial) as raw,
+        h5py.File(raw, "w", libver=("v110", "v110")) as file,
     ):
-        file.attrs["format"] = f"relaycut-{kind}"
+        put_text(file, "format", f"relaycut-{kind}")
         file.attrs["version"] = version
-        file.attrs["creator"] = f"relaycut {__version__}"
+        put_text(file, "creator", f"relaycut {__version__}")
         yield file
 
 
@@ -117,7 +143,7 @@ def _open(path: str | os.PathLike[str]) -> h5py.File:
 
 
 def _check_format(file: h5py.File, path: str | os.PathLike[str], kind: str, version: int) -> None:
-    found = file.attrs.get("format")
+    found = text(file, "format") if "format" in file.attrs else None
     if found != f"relaycut-{kind}":
         raise FormatError(f"{path}: format is {found!r}, expected 'relaycut-{kind}'")
     number = int(file.attrs["version"])
@@ -135,14 +161,50 @@ def format_of(path: str | os.PathLike[str]) -> str:
     FormatError : as `opened`, and where the file is not one of ours.
     """
     with _named(path), _open(path) as file:
-        found = str(file.attrs.get("format", ""))
+        found = text(file, "format") if "format" in file.attrs else ""
     if not found.startswith("relaycut-"):
         raise FormatError(f"{path}: HDF5, but not a file of relaycut (no 'format' of ours)")
     return found.removeprefix("relaycut-")
 
 
+def put_text(file: h5py.File, name: str, value: str) -> None:
+    """Store text as an attribute of fixed length: it lies in the header and its checksum."""
+    data = value.encode()
+    file.attrs.create(name, np.bytes_(data), dtype=f"S{max(1, len(data))}")
+
+
+def text(file: h5py.File, name: str) -> str:
+    """Return a text attribute.
+
+    Raises
+    ------
+    FormatError : missing or not text.
+    """
+    value = file.attrs.get(name)
+    try:
+        return value.decode() if isinstance(value, bytes) else str(value + "")
+    except (TypeError, ValueError) as error:
+        raise FormatError(
+            f"{file.filename}: attribute '{name}' is {value!r}, expected text"
+        ) from error
+
+
+def mapping(file: h5py.File, name: str) -> Any:
+    """Return what a text attribute says in JSON.
+
+    Raises
+    ------
+    FormatError : missing or not JSON.
+    """
+    try:
+        return json.loads(text(file, name))
+    except ValueError as error:
+        raise FormatError(f"{file.filename}: attribute '{name}' is not JSON ({error})") from error
+
+
 def put(file: h5py.File, name: str, array: np.ndarray[Any, Any]) -> h5py.Dataset:
     """Store a whole array with a checksum (an empty one has nothing to check)."""
+    check_sinks()
     array = np.ascontiguousarray(array)
     if array.size == 0:
         return file.create_dataset(name, data=array)
@@ -167,6 +229,7 @@ def preallocated(file: h5py.File, name: str, length: int, dtype: Any) -> h5py.Da
 
 def append(dataset: h5py.Dataset, array: np.ndarray[Any, Any]) -> None:
     """Add `array` at the end of an appendable dataset."""
+    check_sinks()
     start = dataset.shape[0]
     dataset.resize((start + len(array),))
     if len(array):

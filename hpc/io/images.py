@@ -103,7 +103,7 @@ class ImagesWriter:
 def create_images(path: str | os.PathLike[str], traits: ImageTraits) -> Iterator[ImagesWriter]:
     """Write an images file; yields its writer, renames it into place at the end."""
     with container.create(path, KIND, VERSION) as file:
-        file.attrs["classes"] = json.dumps(traits.classes)
+        container.put_text(file, "classes", json.dumps(traits.classes))
         for name in ("side", "mean", "std", "pad", "flip"):
             file.attrs[name] = getattr(traits, name)
         yield ImagesWriter(file, traits)
@@ -185,7 +185,7 @@ class ImagesFile:
 
 
 def _read_traits(file: h5py.File, path: str) -> ImageTraits:
-    classes: Any = json.loads(file.attrs["classes"])
+    classes: Any = container.mapping(file, "classes")
     mean, std = (np.atleast_1d(file.attrs[name]).astype(float) for name in ("mean", "std"))
     if not classes or int(file.attrs["side"]) < 1:
         raise FormatError(f"{path}: needs at least one class and a side of at least 1")

@@ -32,6 +32,8 @@ from hpc.io.errors import FormatError, InputError
 
 KIND = "network"
 VERSION = 1
+MOST_NEURONS = 2**31 - 1
+"""Of a level: indices are 32-bit."""
 ACTIVATIONS = ("identity", "relu", "clipped-relu", "sigmoid", "tanh")
 FLOATS = ("float32", "float64")
 CHALLENGE_CLIP = 32.0
@@ -362,20 +364,24 @@ def put_header(
     container.put(file, "nnz", np.asarray(nnz, np.int64))
     container.put(file, "activation", np.asarray(codes, np.uint8))
     container.put(file, "clip", np.asarray(clips, np.float64))
-    file.attrs["fingerprint"] = fingerprint
+    container.put_text(file, "fingerprint", fingerprint)
 
 
 def header_of(file: h5py.File, path: str | os.PathLike[str]) -> NetworkHeader:
     """Read and check what an open file says of its network before any weight is read."""
     sizes = container.dataset(file, "sizes", ("int64",), (None,))[:]
     n_layers = len(sizes) - 1
-    if n_layers < 1 or sizes.min() < 1:
-        raise FormatError(f"{path}: level sizes {sizes[:8]} must be two or more positive numbers")
+    if n_layers < 1 or sizes.min() < 1 or sizes.max() > MOST_NEURONS:
+        raise FormatError(
+            f"{path}: level sizes {sizes[:8]}, expected two or more of 1..{MOST_NEURONS}"
+        )
     nnz = container.dataset(file, "nnz", ("int64",), (n_layers,))[:]
     codes = container.dataset(file, "activation", ("uint8",), (n_layers,))[:]
     clips = container.dataset(file, "clip", ("float64",), (n_layers,))[:]
     if codes.max() >= len(ACTIVATIONS):
         raise FormatError(f"{path}: activation code {codes.max()}, this program knows 0..4")
+    if np.isnan(clips).any():
+        raise FormatError(f"{path}: 'clip' is nan in layer {int(np.isnan(clips).argmax()) + 1}")
     data = container.dataset(file, "data", FLOATS, (None,))
     return NetworkHeader(
         str(path),
@@ -384,5 +390,5 @@ def header_of(file: h5py.File, path: str | os.PathLike[str]) -> NetworkHeader:
         tuple(ACTIVATIONS[code] for code in codes),
         tuple(map(float, clips)),
         data.dtype,
-        str(file.attrs["fingerprint"]),
+        container.text(file, "fingerprint"),
     )

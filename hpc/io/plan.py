@@ -10,6 +10,8 @@ Layout (format ``relaycut-plan``, version 1):
 - ``traffic/{words,messages,edges}`` and ``random_traffic/...`` (L, P) int64:
   words and messages that each rank sends per layer, forward, for one input,
   and its weights; the second for a random plan of the same network.
+- ``between`` (L, P) int64, where the ranks' nodes were known (``asked``): the
+  words that each rank sends to other nodes.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ class Plan:
     fingerprint : of the network that it cuts; "" for one made in memory.
     asked : what the partitioner was told (method, epsilon, seed ...).
     traffic, random_traffic : what it costs, and what a random plan costs; None if unknown.
+    between : (L, P) words to other nodes; None unless `asked` says which ranks share a node.
     """
 
     parts: int
@@ -52,6 +55,7 @@ class Plan:
     asked: dict[str, Any]
     traffic: Traffic | None = None
     random_traffic: Traffic | None = None
+    between: npt.NDArray[np.int64] | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -102,10 +106,12 @@ def write_plan(path: str | os.PathLike[str], plan: Plan) -> None:
         container.put(file, "sizes", np.asarray(plan.sizes, np.int64))
         container.put(file, "owners", np.concatenate(plan.owners).astype(np.int32))
         file.attrs["parts"] = plan.parts
-        file.attrs["fingerprint"] = plan.fingerprint
-        file.attrs["asked"] = json.dumps(plan.asked, sort_keys=True)
+        container.put_text(file, "fingerprint", plan.fingerprint)
+        container.put_text(file, "asked", json.dumps(plan.asked, sort_keys=True))
         for name in ("traffic", "random_traffic"):
             _put_traffic(file, name, getattr(plan, name))
+        if plan.between is not None:
+            container.put(file, "between", plan.between)
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
@@ -121,17 +127,22 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
             raise FormatError(f"{path}: level sizes must be two or more positive numbers")
         parts = int(file.attrs["parts"])
         owners = container.dataset(file, "owners", ("int32",), (int(sizes.sum()),))[:]
-        if parts < 1 or owners.min() < 0 or owners.max() >= parts:
+        if parts < 1:
+            raise FormatError(f"{path}: a plan for {parts} parts, expected 1 or more")
+        if owners.min() < 0 or owners.max() >= parts:
             raise FormatError(
                 f"{path}: owners {owners.min()}..{owners.max()}, expected 0..{parts - 1}"
             )
         return Plan(
             parts,
             tuple(np.split(owners, np.cumsum(sizes)[:-1])),
-            str(file.attrs["fingerprint"]),
-            json.loads(file.attrs["asked"]),
+            container.text(file, "fingerprint"),
+            container.mapping(file, "asked"),
             _get_traffic(file, "traffic", len(sizes) - 1, parts),
             _get_traffic(file, "random_traffic", len(sizes) - 1, parts),
+            container.dataset(file, "between", ("int64",), (len(sizes) - 1, parts))[:]
+            if "between" in file
+            else None,
         )
 
 
@@ -149,4 +160,6 @@ def _get_traffic(file: h5py.File, name: str, n_layers: int, parts: int) -> Traff
         container.dataset(file, f"{name}/{field}", ("int64",), (n_layers, parts))[:]
         for field in ("words", "messages", "edges")
     ]
+    if min(int(field.min()) for field in fields) < 0:
+        raise FormatError(f"{file.filename}: '{name}' counts less than nothing")
     return Traffic(*fields)

@@ -13,6 +13,7 @@ x^0 is (n_0, batch), so a rank reads its own rows of a batch:
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -147,6 +148,9 @@ class SamplesFile:
             self._inputs = container.dataset(file, "bits", ("uint8",), shape)
         else:
             self._inputs = container.dataset(file, "x", ("float32", "uint8"), (None, n_samples))
+        scale = float(file.attrs["scale"])
+        if not math.isfinite(scale):
+            raise FormatError(f"{path}: attribute 'scale' is {scale}, expected a finite number")
         if n_samples < 1 or self._inputs.shape[0] < 1:
             raise FormatError(f"{path}: holds no inputs")
         self.header = SamplesHeader(
@@ -154,7 +158,7 @@ class SamplesFile:
             n_samples,
             int(self._inputs.shape[0]),
             packed,
-            float(file.attrs["scale"]),
+            scale,
             int(file.attrs["classes"]) if "labels" in file else 0,
             "categories" in file,
         )

@@ -81,7 +81,7 @@ def write_sharded(
             file, header.sizes, header.nnz, header.activations, header.clips, header.fingerprint
         )
         file.attrs["parts"] = plan.parts
-        file.attrs["asked"] = json.dumps(plan.asked, sort_keys=True)
+        container.put_text(file, "asked", json.dumps(plan.asked, sort_keys=True))
         _put_shards(file, header, plan.parts, shards)
 
 
@@ -154,7 +154,7 @@ class ShardedFile:
         parts = int(file.attrs["parts"])
         if parts < 1:
             raise FormatError(f"{path}: made for {parts} ranks, expected 1 or more")
-        self.header = ShardedHeader(network, parts, json.loads(file.attrs["asked"]), *per_layer)
+        self.header = ShardedHeader(network, parts, container.mapping(file, "asked"), *per_layer)
         self._offsets = container.dataset(file, "offsets", ("int64",), (parts + 1, len(FLAT)))
         self._flat = {
             name: container.dataset(file, name, (np.dtype(dtype).name,), (None,))
