@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from datasets.moments import channel_moments
-from hpc.io.container import check_writable
 from hpc.io.errors import FormatError
 from hpc.io.images import ImageTraits, create_images
+from hpc.io.outputs import check_outputs
 
 SHAPE = (3, 32, 32)
 N_CLASSES = 10
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> None:
     InputError : missing or damaged files, an unwritable --out.
     """
     options = _parser().parse_args(arguments)
-    check_writable(options.out)
+    check_outputs(vars(options), ["out"])
     folder, suffix = find_batches(options.source)
     classes = read_classes(folder, suffix)
     batches = [read_batch(folder / f"{name}{suffix}") for name in TRAIN]

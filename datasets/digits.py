@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from datasets.moments import channel_moments
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.images import ImageTraits, create_images
+from hpc.io.outputs import check_outputs
 from hpc.io.samples import open_samples
 from hpc.samples import sample_path
 
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> None:
     InputError : files that hold no labelled square images of at most 32×32, an unwritable --out.
     """
     options = _parser().parse_args(arguments)
-    check_writable(options.out)
+    check_outputs(vars(options), ["out"])
     train = read_digits(options.train or str(sample_path("digits")))
     if options.test:
         test = read_digits(options.test)

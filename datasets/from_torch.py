@@ -7,9 +7,9 @@ import pickle
 from collections.abc import Sequence
 
 from datasets.arguments import positive_int
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.network import read_header, write_network
+from hpc.io.outputs import check_outputs
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> None:
         modules, an input that does not fit; an unwritable --out.
     """
     options = _parser().parse_args(arguments)
-    check_writable(options.out)
+    check_outputs(vars(options), ["out"])
     try:
         from datasets.torch_layers import sparse_layers
     except ImportError as error:

@@ -14,9 +14,9 @@ from datasets import challenge_images, challenge_tsv, idx
 from datasets.arguments import add_first, kept, positive_int
 from datasets.challenge_network import BIASES, challenge_layers
 from hpc.io.categories import read_categories
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.network import FLOATS, Layer, read_header, write_network
+from hpc.io.outputs import check_outputs
 from hpc.io.samples import create_samples
 
 EPILOG = """
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> None:
     """
     options = _parser().parse_args(arguments)
     _check_options(options)
-    check_writable(options.out)
+    check_outputs(vars(options), ["out"])
     if options.images or options.images_from:
         _make_samples(options)
     else:

@@ -16,9 +16,9 @@ from PIL import Image
 
 from datasets.image_tree import ImageEntry, ImageTree, by_split, entries, open_tree
 from datasets.moments import channel_moments
-from hpc.io.container import check_writable
 from hpc.io.errors import FormatError
 from hpc.io.images import ImageTraits, create_images
+from hpc.io.outputs import check_outputs
 
 SIDES = {32: 4, 224: 28}
 """Pixels a side, and the padding for random crops of images that have that size already."""
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> None:
     InputError : no images, files that are none, an unwritable --out.
     """
     options = _parser().parse_args(arguments)
-    check_writable(options.out)
+    check_outputs(vars(options), ["out"])
     tests = [options.test] if options.test else TEST_FOLDERS
     with open_tree(options.source) as tree:
         splits = by_split(

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from datasets import idx
 from datasets.arguments import add_first, kept
-from hpc.io.container import check_writable
 from hpc.io.errors import FormatError
+from hpc.io.outputs import check_outputs
 from hpc.io.samples import create_samples
 
 SIDES = (28, 32)
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> None:
     InputError : bad files, more samples asked for than there are, an unwritable --out.
     """
     options = _parser().parse_args(arguments)
-    check_writable(options.out)
+    check_outputs(vars(options), ["out"])
     images = idx.read_images(options.source, options.split)
     labels = idx.read_labels(options.source, options.split)
     if len(images) != len(labels):

@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from hpc.io.container import check_writable
 from hpc.io.network import NetworkFile, open_network
+from hpc.io.outputs import check_outputs
 from hpc.report.figures import write_json
 from hpc.report.progress import progress
 from partition.asked import Asked, check_asked
@@ -43,8 +43,7 @@ def add_compare(commands: Any) -> None:
 
 def compare(options: argparse.Namespace) -> None:
     """Run the command."""
-    if options.json:
-        check_writable(options.json)
+    check_outputs(vars(options), ["json", "plot"])
     if options.plot:
         check_picture(options.plot)
     with open_network(options.network) as network:

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.machine import Rates, read_machine
 from hpc.io.network import open_network
+from hpc.io.outputs import check_outputs
 from hpc.io.plan import Plan, check_plan, read_plan
 from hpc.report.figures import table, write_json
 from partition.asked import check_asked
@@ -49,8 +49,7 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     if bool(options.parts) != bool(options.network):
         raise InputError("--parts and --network go together: the network is cut for these ranks")
-    if options.json:
-        check_writable(options.json)
+    check_outputs(vars(options), ["json", "plot"])
     if options.plot:
         check_picture(options.plot)
     machine = read_machine(options.machine)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hpc.io.container import check_writable
 from hpc.io.network import open_network
+from hpc.io.outputs import check_outputs
 from hpc.io.plan import check_plan, read_plan
 from hpc.report.progress import progress
 from partition.command import add_command
@@ -29,7 +29,7 @@ def add_shard(commands: Any) -> None:
 
 def shard(options: argparse.Namespace) -> None:
     """Run the command."""
-    check_writable(options.out)
+    check_outputs(vars(options), ["out"])
     plan = read_plan(options.plan)
     with open_network(options.network) as network:
         check_plan(plan, network.header, plan.parts, options.plan)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from hpc.io.container import check_writable
+from hpc.io.outputs import check_outputs
 from hpc.io.plan import read_plan
 from hpc.report.figures import write_json
 from partition.command import add_command
@@ -37,8 +37,7 @@ def add_stats(commands: Any) -> None:
 
 def stats(options: argparse.Namespace) -> None:
     """Run the command."""
-    if options.json:
-        check_writable(options.json)
+    check_outputs(vars(options), ["json"])
     costs = costs_of(read_plan(options.plan), options.plan)
     print_table(costs, Console(), options.layers)
     if options.json:

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError, run_tool
+from hpc.io.outputs import check_outputs
 from hpc.pipebd.cost import CostTable, cost_table, readable_bytes
 from hpc.pipebd.names import NAMES, choose
 from hpc.pipebd.predict import Prediction, data_parallel, layerwise, relaying
@@ -62,8 +62,7 @@ def run(args: argparse.Namespace) -> None:
     ------
     InputError : a profile, schedule or limit that cannot be used; nothing that fits.
     """
-    if args.json not in (None, "-"):
-        check_writable(args.json)
+    check_outputs(vars(args), ["json"])
     limit = None if args.memory_limit is None else parse_bytes(args.memory_limit)
     table = cost_table(read_profile(args.profile), args.ranks, limit)
     outlook = _outlook(args.schedule, table)

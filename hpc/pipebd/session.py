@@ -14,9 +14,9 @@ from hpc.comm.buffers import Transport
 from hpc.comm.devices import place
 from hpc.comm.waiting import Waiting
 from hpc.comm.world import owned, together
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.images import ImagesFile, open_images
+from hpc.io.outputs import check_outputs
 from hpc.pipebd.devices import choose_transport, describe, make_transport
 from hpc.pipebd.recipe import Recipe
 
@@ -71,10 +71,8 @@ def check_options(args: argparse.Namespace, comm: MPI.Comm) -> None:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected at least 1")
     if args.batch < comm.size and not hasattr(args, "schedule"):
         raise InputError(f"--batch {args.batch}: smaller than the number of ranks, {comm.size}")
-    for name in ("out", "json", "trace", "architecture_out"):
-        path = getattr(args, name, None)
-        if path and comm.rank == 0:
-            check_writable(path)
+    if comm.rank == 0:
+        check_outputs(vars(args), ["out", "json", "trace", "architecture_out"])
 
 
 def recipe_of(args: argparse.Namespace, file: ImagesFile) -> Recipe:

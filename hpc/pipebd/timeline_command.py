@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError, run_tool
+from hpc.io.outputs import check_outputs
 from hpc.pipebd.recorder import WAITING
 from hpc.report.figures import table, write_json
 from hpc.report.predicted import predicted_table
@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> None:
     ------
     InputError : a trace that cannot be read; steps that it does not have; no matplotlib.
     """
-    for path in filter(None, (args.png, args.json)):
-        check_writable(path)
+    check_outputs(vars(args), ["png", "json"])
     trace = read_trace(args.trace)
     drawn = _drawn(trace, args)
     whole = steady(trace)

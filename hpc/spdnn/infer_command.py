@@ -14,8 +14,9 @@ from mpi4py import MPI
 from hpc.comm.replicas import group_size
 from hpc.comm.world import owned, together
 from hpc.io.categories import read_categories, write_categories
-from hpc.io.container import check_writable, written_aside
+from hpc.io.container import written_aside
 from hpc.io.errors import InputError
+from hpc.io.outputs import check_outputs
 from hpc.io.samples import open_samples
 from hpc.report.figures import quantity, write_json
 from hpc.report.progress import progress
@@ -57,9 +58,8 @@ def _check(args: argparse.Namespace, rank: int) -> tuple[int, Longs | None]:
     """Find what is wrong before any work; return the samples' number and the truth."""
     if args.scores and not args.out:
         raise InputError("--scores needs --out FILE")
-    for path in (args.out, args.json):
-        if path and rank == 0:
-            check_writable(path)
+    if rank == 0:
+        check_outputs(vars(args), ["out", "json"])
     with open_samples(args.inputs) as samples:
         n_samples = samples.header.n_samples
         if args.categories == "kept":

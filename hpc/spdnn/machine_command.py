@@ -7,9 +7,9 @@ import argparse
 from mpi4py import MPI
 
 from hpc.comm.world import owned, together
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.machine import Machine, Rates, write_machine
+from hpc.io.outputs import check_outputs
 from hpc.report.figures import quantity, table
 from hpc.report.progress import progress
 from hpc.spdnn.kernels import kernel
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 raise InputError("machine: needs 2 ranks or more, start it with mpirun -n 2")
             local = kernel(args.kernel)
             if comm.rank == 0:
-                check_writable(args.out)
+                check_outputs(vars(args), ["out"])
         show = comm.rank == 0 and not args.quiet
         with progress("measuring", len(cases()), show) as step:
             inference, training = measure(comm, local, lambda: step(1, ""))

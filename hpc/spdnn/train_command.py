@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 from hpc.comm.replicas import group_size, replica_groups
 from hpc.comm.world import owned, together
-from hpc.io.container import check_writable
+from hpc.io.outputs import check_outputs
 from hpc.io.samples import open_samples
 from hpc.report.figures import quantity, write_json
 from hpc.report.progress import progress
@@ -68,9 +68,8 @@ def _save(args: argparse.Namespace, comm: MPI.Comm, loaded: Loaded, result: Trai
 
 def _check(args: argparse.Namespace, rank: int) -> int:
     """Find what is wrong before any work; return the number of steps."""
-    for path in (args.out, args.json):
-        if path and rank == 0:
-            check_writable(path)
+    if rank == 0:
+        check_outputs(vars(args), ["out", "json"])
     return int(args.epochs * -(-_n_training(args) // args.batch))
 
 

@@ -1,0 +1,44 @@
+"""Outputs of a command line, checked before the work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from hpc.io.container import check_writable
+from hpc.io.errors import InputError
+
+
+def check_outputs(options: Mapping[str, object], names: Sequence[str]) -> None:
+    """Raise InputError now if an output could not be written later, or would replace a file
+    that another option names: an input, or another output.
+
+    Parameters
+    ----------
+    options : all options by name, as argparse has them.
+    names : those that are files to write; not given, None or '-' means none.
+    """
+    for name in names:
+        path = options.get(name)
+        if not isinstance(path, str | os.PathLike) or path in ("", "-"):
+            continue
+        for other, value in _paths(options):
+            if other != name and _same(path, value):
+                option = f"--{name.replace('_', '-')}"
+                raise InputError(f"{path}: {option} would replace the file that '{other}' names")
+        check_writable(path)
+
+
+def _paths(options: Mapping[str, object]) -> Iterator[tuple[str, str | os.PathLike[str]]]:
+    """Yield name and value of every option that may be a path."""
+    for name, value in options.items():
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(one, str | os.PathLike) and one:
+                yield name, one
+
+
+def _same(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):  # one of them is not there
+        return os.path.realpath(one) == os.path.realpath(other)
