@@ -29,8 +29,10 @@ def read_categories(path: str | os.PathLike[str]) -> Longs:
             for place, line in enumerate(file, 1):
                 if line.strip():
                     _add(seen, line.strip(), f"{path}, line {place}")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path}: cannot be read ({error})") from error
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: not text; expected an image number on each line") from error
     return np.array(sorted(seen), np.int64)
 
 

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target}: is a folder; expected the name of a file to write")
+    if target.parent.exists() and not target.parent.is_dir():
+        raise InputError(f"{target}: {target.parent} is a file, expected a folder")
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist")
     probe = partial_name(target)
@@ -132,14 +135,24 @@ def _open(path: str | os.PathLike[str]) -> h5py.File:
     if os.path.isdir(path):
         raise FormatError(f"{path}: is a folder, expected an HDF5 file")
     with open(path, "rb") as raw:  # permission errors come from here, with their own words
-        if raw.read(8) != b"\x89HDF\r\n\x1a\n":
+        start = raw.read(8)
+        if not start:
+            raise FormatError(f"{path}: empty, expected an HDF5 file")
+        if start != b"\x89HDF\r\n\x1a\n":
             raise FormatError(f"{path}: not an HDF5 file")
     try:
         return h5py.File(path, "r", locking=False, rdcc_nbytes=CACHE_BYTES)
     except OSError as error:
         if "truncated" in str(error):
-            raise FormatError(f"{path}: truncated file") from error
+            size = os.path.getsize(path)
+            raise FormatError(f"{path}: truncated file of {size:,} bytes{_eof(error)}") from error
         raise FormatError(f"{path}: damaged HDF5 file ({error})") from error
+
+
+def _eof(error: OSError) -> str:
+    """Return how long HDF5 expected a truncated file to be, where it says so."""
+    found = re.search(r"stored_eof = (\d+)", str(error))
+    return f", expected {int(found[1]):,}" if found else ""
 
 
 def _check_format(file: h5py.File, path: str | os.PathLike[str], kind: str, version: int) -> None:
