@@ -75,6 +75,23 @@ def first_pass(cut: LayerCut, patterns: Patterns, on_layer: OnLayer) -> FirstPas
     return FirstPass(levels, partner)
 
 
+def searched(
+    asked: Asked,
+    cut: LayerCut,
+    patterns: Patterns,
+    first: FirstPass,
+    objective: Objective,
+    on_layer: OnLayer,
+) -> list[Blocks]:
+    """Return the owners of every level, with windows where they cost less than the first pass.
+
+    on_layer : called after each layer, if there are to be windows.
+    """
+    if asked.window == 1:
+        return first.levels
+    return Search(asked, cut, patterns, first, objective, on_layer).levels()
+
+
 class Search:
     """Dynamic programming over the levels: for each, the best path on and off the first pass."""
 

@@ -36,6 +36,8 @@ class Asked:
     weights : how much of the work each rank takes, in any unit; () for equal machines.
     objective : of OBJECTIVES. rates, batch : for the objective `time`, what work costs a rank, and
         inputs at a time.
+    nodes : how many nodes and ranks in each, () if unknown; rank r is in node r // ranks.
+    inter_cost : what a word between nodes costs, in words inside a node.
     """
 
     parts: int
@@ -50,6 +52,13 @@ class Asked:
     objective: str = "volume"
     rates: Rates | None = None
     batch: int = DEFAULT_BATCH
+    nodes: tuple[int, int] | tuple[()] = ()
+    inter_cost: float = 10.0
+
+    @property
+    def tiered(self) -> bool:
+        """Return whether some words stay inside a node and some do not."""
+        return bool(self.nodes) and min(self.nodes) > 1
 
     @property
     def shares(self) -> npt.NDArray[np.float64]:
@@ -66,7 +75,9 @@ def check_asked(asked: Asked, header: NetworkHeader) -> None:
     InputError : parts below 1 or above the rows of all layers, epsilon below 0 or not finite,
         a seed outside 0..MAX_SEED, a window outside 1..MAX_WINDOW, a backend or preset there is
         not, threads below 1, weights of the wrong number or not above 0, an objective there is not,
-        or that is not the hypergraph method's, or `time` without rates, a batch below 1.
+        or that is not the hypergraph method's, or `time` without rates, a batch below 1, nodes
+        that are not as many ranks as parts, or that go with another objective or method, an
+        inter_cost below 1.
     """
     check_parts(asked.parts, header, "parts")
     if not (math.isfinite(asked.epsilon) and asked.epsilon >= 0):
@@ -84,6 +95,7 @@ def check_asked(asked: Asked, header: NetworkHeader) -> None:
         raise InputError(f"--threads {asked.threads}: expected 1 or more")
     _check_weights(asked)
     _check_objective(asked)
+    _check_nodes(asked)
 
 
 def _check_weights(asked: Asked) -> None:
@@ -106,3 +118,18 @@ def _check_objective(asked: Asked) -> None:
         raise InputError(f"--objective {asked.objective}: the rates of a machine go with `time`")
     if asked.batch < 1:
         raise InputError(f"--batch {asked.batch}: expected 1 or more")
+
+
+def _check_nodes(asked: Asked) -> None:
+    if not (math.isfinite(asked.inter_cost) and asked.inter_cost >= 1):
+        raise InputError(f"--inter-cost {asked.inter_cost:g}: expected 1 or more")
+    if not asked.nodes:
+        return
+    nodes, ranks = asked.nodes
+    if min(nodes, ranks) < 1 or nodes * ranks != asked.parts:
+        raise InputError(
+            f"--nodes {nodes}x{ranks}: {nodes * ranks} ranks for {asked.parts} parts, "
+            "expected as many"
+        )
+    if asked.method != "hypergraph" or asked.objective != "volume":
+        raise InputError("--nodes goes with --method hypergraph and --objective volume")

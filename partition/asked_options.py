@@ -89,13 +89,30 @@ def add_objective(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_nodes(command: argparse.ArgumentParser) -> None:
+    """Add the options that say how ranks are grouped."""
+    command.add_argument(
+        "--nodes",
+        metavar="NxR",
+        help="N nodes of R ranks each, rank r in node r // R: words between nodes are avoided "
+        "first (default: all ranks alike)",
+    )
+    command.add_argument(
+        "--inter-cost",
+        type=float,
+        metavar="C",
+        help="for --nodes: a word between nodes costs as much as C words inside one "
+        f"(default: {Asked.inter_cost:g})",
+    )
+
+
 def asked_from(options: argparse.Namespace, parts: int) -> Asked:
     """Return what the options ask for.
 
     Raises
     ------
     InputError : a window that is no number, weights that are none, a machine file that cannot
-        be read, options of the objective `time` with another one.
+        be read, options of the objective `time` with another one, nodes that are not NxR.
     """
     method, backend = getattr(options, "method", Asked.method), options.backend
     if backend in METHODS:
@@ -111,7 +128,21 @@ def asked_from(options: argparse.Namespace, parts: int) -> Asked:
         options.threads,
         _weights(options.weights),
         **_objective(options),
+        **_nodes(options),
     )
+
+
+def _nodes(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the nodes, if the command has that choice and they are given."""
+    if getattr(options, "nodes", None) is None:
+        if getattr(options, "inter_cost", None) is not None:
+            raise InputError("--inter-cost goes with --nodes")
+        return {}
+    nodes, times, ranks = options.nodes.partition("x")
+    if not (times and nodes.isdecimal() and ranks.isdecimal()):
+        raise InputError(f"--nodes {options.nodes}: expected NxR, N nodes of R ranks: 8x16")
+    cost = Asked.inter_cost if options.inter_cost is None else options.inter_cost
+    return {"nodes": (int(nodes), int(ranks)), "inter_cost": cost}
 
 
 def _objective(options: argparse.Namespace) -> dict[str, Any]:

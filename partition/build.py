@@ -15,7 +15,9 @@ from hpc.io.plan import Owners, Plan
 from partition.asked import MAX_WINDOW, Asked, check_asked
 from partition.balance import shortfall
 from partition.candidates import passes
+from partition.load import layer_load
 from partition.methods import METHODS, random_levels
+from partition.nodes import words_between
 from partition.patterns import Patterns
 
 LayerCost = tuple[Longs, Longs, Longs]
@@ -52,10 +54,14 @@ def build_plan(
     costs: list[LayerCost] = []
     random_costs: list[LayerCost] = []
     shortfalls: list[str] = []
+    between: list[Longs] = []
     for k in range(len(patterns)):
         pattern = patterns[k]
         costs.append(_cost(pattern, levels[k : k + 2], asked.parts))
         random_costs.append(_cost(pattern, random[k : k + 2], asked.parts))
+        if asked.nodes:
+            links = layer_load(pattern, levels[k + 1], levels[k], asked.parts).links
+            between.append(words_between(links, asked.nodes[1]))
         weights = np.diff(pattern.indptr).astype(np.int64)
         missed = shortfall(weights, levels[k + 1], asked.shares, asked.epsilon)
         shortfalls += [f"layer {k + 1}: {missed}"] if missed else []
@@ -67,6 +73,7 @@ def build_plan(
         asdict(asked),
         _traffic(costs),
         _traffic(random_costs),
+        np.stack(between) if between else None,
     )
     return Built(plan, tuple(shortfalls))
 

@@ -7,11 +7,11 @@ import sys
 from time import perf_counter
 from typing import Any
 
-from hpc.io.container import check_writable
 from hpc.io.network import open_network
+from hpc.io.outputs import check_outputs
 from hpc.io.plan import write_plan
 from hpc.report.progress import progress
-from partition.asked_options import add_asked, add_objective, asked_from
+from partition.asked_options import add_asked, add_nodes, add_objective, asked_from
 from partition.build import build_plan, steps
 from partition.command import add_command
 from partition.methods import METHODS
@@ -44,12 +44,13 @@ def add_build(commands: Any) -> None:
     )
     add_asked(command)
     add_objective(command)
+    add_nodes(command)
     command.add_argument("--out", required=True, metavar="PLAN", help="plan file to write")
 
 
 def build(options: argparse.Namespace) -> None:
     """Run the command."""
-    check_writable(options.out)
+    check_outputs(vars(options), ["out"])
     began = perf_counter()
     asked = asked_from(options, options.parts)
     with open_network(options.network) as network:

@@ -6,21 +6,17 @@ makes a plan that is worse by its own measure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from hpc.io.ownership import block_owners
-from partition.ahead import FirstPass, OnLayer, Search, first_pass
+from partition.ahead import OnLayer, first_pass, searched
 from partition.asked import Asked
-from partition.hypergraph import Blocks
-from partition.layer_cut import LayerCut, heaviest_excess, row_weights
-from partition.load import layer_load
+from partition.choice import Levels, cheapest
+from partition.layer_cut import LayerCut
 from partition.objective import Messages, Objective, Time, Volume
 from partition.patterns import Patterns
 from partition.refine import SHORT, refined
-
-Levels = list[Blocks]
+from partition.two_level import node_levels
 
 
 def hypergraph_levels(asked: Asked, patterns: Patterns, on_layer: OnLayer) -> Levels:
@@ -38,11 +34,13 @@ def hypergraph_levels(asked: Asked, patterns: Patterns, on_layer: OnLayer) -> Le
         return [np.zeros(n, np.int32) for n in patterns.sizes]
     cut = LayerCut(asked)
     first = first_pass(cut, patterns, on_layer)
-    volume = _searched(asked, cut, patterns, first, Volume(), on_layer)
+    volume = searched(asked, cut, patterns, first, Volume(), on_layer)
+    if asked.tiered:
+        return node_levels(asked, cut, patterns, volume, on_layer)
     if asked.objective == "volume":
         return volume
     objective = objective_of(asked)
-    candidates = [volume, _searched(asked, cut, patterns, first, objective, on_layer)]
+    candidates = [volume, searched(asked, cut, patterns, first, objective, on_layer)]
     candidates.append([block_owners(n, asked.parts) for n in patterns.sizes])
     best = cheapest(objective, cut, patterns, candidates, on_layer)
     starts = [volume, best]
@@ -57,6 +55,8 @@ def passes(asked: Asked) -> int:
     if asked.parts == 1:
         return 1
     searches = int(asked.window > 1)
+    if asked.tiered:
+        return 2 * (1 + searches) + len(SHORT) + 3
     return 1 + searches + (asked.objective != "volume") * (searches + 2 * len(SHORT) + 2)
 
 
@@ -67,39 +67,3 @@ def objective_of(asked: Asked) -> Objective:
     if asked.rates is not None:
         return Time(asked.rates, asked.batch)
     return Volume()
-
-
-def cheapest(
-    objective: Objective,
-    cut: LayerCut,
-    patterns: Patterns,
-    candidates: Sequence[Levels],
-    on_layer: OnLayer,
-) -> Levels:
-    """Return the candidate of least cost of those no more uneven, in any layer, than the first.
-
-    on_layer : called after each layer.
-    """
-    costs = np.zeros(len(candidates), object)
-    for k in range(len(patterns)):
-        pattern = patterns[k]
-        limits = cut.limits(row_weights(pattern))
-        excess = [heaviest_excess(pattern, levels[k + 1], limits) for levels in candidates]
-        for at, levels in enumerate(candidates):
-            load = layer_load(pattern, levels[k + 1], levels[k], cut.parts)
-            costs[at] += np.inf if excess[at] > excess[0] else objective.cost(load)
-        on_layer()
-    return candidates[int(np.argmin(costs))]
-
-
-def _searched(
-    asked: Asked,
-    cut: LayerCut,
-    patterns: Patterns,
-    first: FirstPass,
-    objective: Objective,
-    on_layer: OnLayer,
-) -> Levels:
-    if asked.window == 1:
-        return first.levels
-    return Search(asked, cut, patterns, first, objective, on_layer).levels()

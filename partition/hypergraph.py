@@ -54,15 +54,21 @@ class Hypergraph:
         return sparse.csr_array((ones, self.pins, self.net_start), shape=shape)
 
 
-def layer_hypergraph(pattern: sparse.csr_array, owners_in: Blocks | None, parts: int) -> Hypergraph:
+def layer_hypergraph(
+    pattern: sparse.csr_array,
+    owners_in: Blocks | None,
+    parts: int,
+    net_weight: Longs | None = None,
+) -> Hypergraph:
     """Return the hypergraph of one layer.
 
     Parameters
     ----------
     pattern : (n_out, n_in) CSR of the layer; only its pattern matters.
     owners_in : (n_in,) owner of each column, or None in the first layer, whose inputs will
-        lie where the cut wants them: no fixed vertices then.
+        lie where the cut wants them: no fixed vertices then. FREE: none of the parts owns it.
     parts : number of parts, P.
+    net_weight : (n_in,) price of a column's words; 1 if not given.
 
     Returns
     -------
@@ -74,11 +80,13 @@ def layer_hypergraph(pattern: sparse.csr_array, owners_in: Blocks | None, parts:
     weight = np.diff(pattern.indptr).astype(np.int64)
     fixed = np.full(n_out, FREE, np.int32)
     if owners_in is not None:  # the owner's vertex is the last pin of its net
-        pins = np.insert(pins, net_start[1:], n_out + owners_in)
-        net_start = net_start + np.arange(n_in + 1)
+        known = owners_in != FREE
+        pins = np.insert(pins, net_start[1:][known], n_out + owners_in[known])
+        net_start = net_start + np.concatenate(([0], np.cumsum(known)))
         weight = np.concatenate((weight, np.zeros(parts, np.int64)))
         fixed = np.concatenate((fixed, np.arange(parts, dtype=np.int32)))
-    return Hypergraph(net_start, pins, weight, np.ones(n_in, np.int64), fixed)
+    price = np.ones(n_in, np.int64) if net_weight is None else net_weight
+    return Hypergraph(net_start, pins, weight, price, fixed)
 
 
 def connectivity_cut(hypergraph: Hypergraph, blocks: Blocks) -> int:

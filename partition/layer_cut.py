@@ -39,16 +39,25 @@ class LayerCut:
         self._asked = asked
         self._backend = backend_of(asked)
 
-    def rows(self, pattern: sparse.csr_array, owners_in: Blocks | None) -> Blocks:
+    def rows(
+        self,
+        pattern: sparse.csr_array,
+        owners_in: Blocks | None,
+        net_weight: Longs | None = None,
+        limits: Longs | None = None,
+    ) -> Blocks:
         """Return the owners of the rows, (n_out,) int32.
 
         The rows that have weights are cut; the empty ones even out how many each part has.
-        owners_in : (n_in,), or None where the inputs will lie where the cut wants them.
+        owners_in, net_weight : see `layer_hypergraph`. limits : (P,), if not those of all rows.
         """
         owners = np.full(pattern.shape[0], -1, np.int32)
         filled = np.flatnonzero(np.diff(pattern.indptr))
         if len(filled):
-            owners[filled] = self._cut(pattern[filled], owners_in)
+            weights = row_weights(pattern[filled])
+            full = layer_hypergraph(pattern[filled], owners_in, self.parts, net_weight)
+            most = self.limits(weights) if limits is None else limits
+            owners[filled] = self._cut(full, weights, most)
         return fill_up(owners, self._asked.parts)
 
     def solve(self, graph: Hypergraph, limits: Longs) -> Blocks:
@@ -74,10 +83,7 @@ class LayerCut:
         mended[filled] = repair(full, blocks, self.limits(row_weights(pattern)))[: len(filled)]
         return mended
 
-    def _cut(self, pattern: sparse.csr_array, owners_in: Blocks | None) -> Blocks:
-        weights = row_weights(pattern)
-        limits = self.limits(weights)
-        full = layer_hypergraph(pattern, owners_in, self._asked.parts)
+    def _cut(self, full: Hypergraph, weights: Longs, limits: Longs) -> Blocks:
         reduced = reduce_hypergraph(full, limits)
         if len(limits) == 1 or not reduced.hypergraph.n_nets:
             return spread(weights, self._asked.shares)

@@ -17,8 +17,10 @@ from partition.layer_state import ColumnSide, RowSide
 from partition.objective import Objective
 from partition.patterns import Patterns
 
-MOST_COSTS = 1 << 22
+MOST_COSTS = 1 << 18
 """Neurons of a level times parts, above which a level stays as it is: each round counts so many."""
+MOST_PARTS = 128
+"""Above, nothing is refined: each exchange counts the square."""
 ROUNDS = 40
 """Rounds of a level."""
 SHORT = (4.0, 2.0, 1.0)
@@ -51,7 +53,7 @@ def refined(
     better = list(levels)
     for short in SHORT:
         for level in range(len(levels)):
-            if len(better[level]) * parts <= MOST_COSTS:
+            if parts <= MOST_PARTS and len(better[level]) * parts <= MOST_COSTS:
                 search = LevelSearch(objective, patterns, better, level, limits, parts)
                 better[level] = search.best(short)
             if level:

@@ -56,6 +56,8 @@ def figures(costs: Costs) -> dict[str, Any]:
     volume_words, messages : totals over layers and ranks; random_... of a random plan.
     max_send_words : the largest rank's total over the layers.
     imbalance : the largest of the layers' imbalances (max load / its share - 1).
+    words_inside, words_between : of volume_words, those inside and those between nodes; only
+        where the plan knows its nodes.
     parts, layers, method, epsilon, seed : what was asked.
     """
     plan, traffic, random = costs.plan, costs.traffic, costs.random
@@ -69,7 +71,16 @@ def figures(costs: Costs) -> dict[str, Any]:
         "random_messages": int(random.messages.sum()),
         "max_send_words": int(traffic.words.sum(axis=0).max()),
         "imbalance": float(costs.imbalance(traffic).max()),
+        **node_words(plan),
     }
+
+
+def node_words(plan: Plan) -> dict[str, int]:
+    """Return the words inside and between nodes, by name; nothing if the nodes are not known."""
+    if plan.between is None or plan.traffic is None:
+        return {}
+    between = int(plan.between.sum())
+    return {"words_inside": int(plan.traffic.words.sum()) - between, "words_between": between}
 
 
 def print_table(costs: Costs, console: Console, all_layers: bool = False) -> None:
@@ -87,6 +98,13 @@ def print_table(costs: Costs, console: Console, all_layers: bool = False) -> Non
     console.width = max(console.width, TABLE_WIDTH)
     console.print(_title(costs.plan), highlight=False)
     console.print(table)
+    if words := node_words(costs.plan):
+        nodes, ranks = costs.plan.asked["nodes"]
+        console.print(
+            f"{nodes} nodes of {ranks} ranks: {words['words_inside']:,} words per input inside "
+            f"nodes, {words['words_between']:,} between",
+            highlight=False,
+        )
     _print_uneven(costs, console)
 
 
