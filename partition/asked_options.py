@@ -11,6 +11,18 @@ from partition.asked import BACKENDS, DEFAULT_BATCH, MAX_WINDOW, OBJECTIVES, PRE
 from partition.methods import METHODS
 
 
+def numbers_of_ranks(text: str) -> list[int]:
+    """Return the numbers in `2,4,8`: argparse's type of an option.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError : something else.
+    """
+    if not all(part.strip().isdecimal() for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected numbers of ranks: 2,4,8")
+    return [int(part) for part in text.split(",")]
+
+
 def add_asked(command: argparse.ArgumentParser) -> None:
     """Add the options that `asked_from` reads, but for --parts and --method."""
     add = command.add_argument

@@ -13,7 +13,7 @@ from hpc.io.outputs import check_outputs
 from hpc.report.figures import write_json
 from hpc.report.progress import progress
 from partition.asked import Asked, check_asked
-from partition.asked_options import add_asked, add_objective, asked_from
+from partition.asked_options import add_asked, add_objective, asked_from, numbers_of_ranks
 from partition.build import build_plan, steps
 from partition.command import add_command
 from partition.compare import Row, comparison_figures, comparison_table, row_of
@@ -30,7 +30,9 @@ def add_compare(commands: Any) -> None:
         "compare net.h5 --parts 32,64,128,256,512 --plot compare.png",
     )
     command.add_argument("network", help="network file")
-    command.add_argument("--parts", type=_numbers, required=True, metavar="P,P...", help="ranks")
+    command.add_argument(
+        "--parts", type=numbers_of_ranks, required=True, metavar="P,P...", help="ranks"
+    )
     add_asked(command)
     add_objective(command)
     command.add_argument("--json", metavar="FILE", help="also write the figures there")
@@ -67,7 +69,3 @@ def _row(network: NetworkFile, asked: Asked) -> Row:
     with progress(title, steps(network.header.n_layers, asked)) as step:
         built = build_plan(network, asked, lambda: step(1, ""))
     return row_of(built.plan, perf_counter() - began)
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]

@@ -13,7 +13,7 @@ from hpc.io.outputs import check_outputs
 from hpc.io.plan import Plan, check_plan, read_plan
 from hpc.report.figures import table, write_json
 from partition.asked import check_asked
-from partition.asked_options import add_asked, asked_from
+from partition.asked_options import add_asked, asked_from, numbers_of_ranks
 from partition.build import build_plan
 from partition.command import add_command
 from partition.compare_plot import check_picture
@@ -39,7 +39,12 @@ def add_predict(commands: Any) -> None:
     add("--batch", type=int, default=256, metavar="B", help="inputs at a time (default: 256)")
     add("--training", action="store_true", help="a step of training (default: inference)")
     add("--network", metavar="NET", help="network file, for --parts")
-    add("--parts", type=_numbers, metavar="P,P...", help="cut --network for these ranks as well")
+    add(
+        "--parts",
+        type=numbers_of_ranks,
+        metavar="P,P...",
+        help="cut --network for these ranks as well",
+    )
     add_asked(command)
     add("--json", metavar="FILE", help="also write the seconds there")
     add("--plot", metavar="FILE", help="draw the scaling: .png, .svg or .pdf")
@@ -120,7 +125,3 @@ def _figures(batch: int, kind: str, every: Sequence[Prediction]) -> dict[str, An
 
 def _cells(seconds: Sequence[float]) -> list[str]:
     return [f"{1e3 * one:.4g} ms" for one in seconds]
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]

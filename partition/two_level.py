@@ -1,7 +1,9 @@
 """Cuts for ranks in nodes: over the nodes first, then inside each; or a flat cut, mapped.
 
 Whichever sends the fewest words, those between nodes weighed; the flat cut as
-it is is among the choices.
+it is is among the choices. Mt-KaHyPar's mapping onto a target graph, layer by
+layer, is not: on networks of 1,024 neurons for 8 to 32 ranks it cost 7 to 11 %
+more than the cut over nodes.
 """
 
 from __future__ import annotations

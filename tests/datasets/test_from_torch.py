@@ -71,7 +71,9 @@ def small_network():
         nn.BatchNorm2d(8),
         nn.ReLU(),
         nn.MaxPool2d(1, stride=2),
-        nn.Sequential(nn.Conv2d(8, 8, 3, padding=1, groups=4), nn.Tanh(), nn.BatchNorm2d(8)),
+        nn.Sequential(
+            nn.Conv2d(8, 8, 3, padding=2, dilation=2, groups=4), nn.Tanh(), nn.BatchNorm2d(8)
+        ),
         nn.AvgPool2d(2),
         nn.Flatten(),
         nn.Linear(32, 10),
