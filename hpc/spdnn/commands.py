@@ -45,6 +45,13 @@ def _infer(commands: Any) -> None:
         action="store_true",
         help="compute every column, also those that are equal on all ranks",
     )
+    parser.add_argument(
+        "--waves",
+        type=int,
+        metavar="W",
+        help="panels of a batch in W waves: one is computed while another's messages move "
+        "(default: 2 where a layer is work enough, else 1)",
+    )
     add_common(parser)
     parser.set_defaults(run=_run_infer)
 
@@ -93,6 +100,13 @@ def _files(parser: argparse.ArgumentParser) -> None:
         "--device",
         default="cpu",
         help="cpu (default), cuda (kernel torch: cuSPARSE), or auto: cuda where every rank has one",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        metavar="T",
+        help="threads of each rank that share a product (kernel numba; default 1)",
     )
     parser.add_argument(
         "--replicas",

@@ -31,6 +31,7 @@ from hpc.spdnn.merging_pass import MergingPass
 from hpc.spdnn.placing import check_place
 from hpc.spdnn.runtime import Runtime
 from hpc.spdnn.scores import Scores, ScoreSink
+from hpc.spdnn.waves import check_waves
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int32]
@@ -71,6 +72,7 @@ def infer(
     kernel: Kernel | None = None,
     merge: bool = True,
     replicas: int = 1,
+    waves: int | None = None,
     progress: Progress = lambda steps, note: None,
 ) -> Inference:
     """Run all samples of file `x` through the network that `shard` is a share of. Collective.
@@ -84,6 +86,8 @@ def infer(
         (numba kernel).
     replicas : how many groups of consecutive ranks share the samples, each with the whole
         network; one with nothing to do is idle. Changes no bit of the answer of a group's ranks.
+    waves : into how many waves the panels of a batch are divided; None: chosen here. Changes
+        no bit of the answer.
     scores : given on all ranks or on none; called on rank 0 with each batch's last level.
 
     Raises
@@ -95,11 +99,14 @@ def infer(
         with together(comm):
             if batch < 1:
                 raise InputError(f"batch {batch}: expected at least 1")
+            check_waves(waves)
             check_place(shard, ranks)
             with open_samples(x) as samples:
                 check_inputs(samples, shard)
         with open_samples(x) as samples:
-            run = _Run(ranks, shard, samples, batch, kernel or default_kernel(), merge, scores)
+            run = _Run(
+                ranks, shard, samples, batch, kernel or default_kernel(), merge, scores, waves
+            )
             return run.all(progress)
 
 
@@ -124,6 +131,7 @@ class _Run:
         kernel: Kernel,
         merge: bool,
         scores: ScoreSink | None,
+        waves: int | None,
     ) -> None:
         self._ranks, self._shard, self._samples = ranks, shard, samples
         self._n = samples.header.n_samples
@@ -141,6 +149,7 @@ class _Run:
             scores is None,
             self._take,
             packed=samples.header.packed and kernel.name == "numba",
+            waves=waves,
         )
 
     def all(self, progress: Progress) -> Inference:

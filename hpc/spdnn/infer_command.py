@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(comm):
             group_size(comm.size, args.replicas)
             n_samples, truth = _check(args, comm.rank)
-        local = choose_kernel(comm, args.kernel, args.device)
+        local = choose_kernel(comm, args.kernel, args.device, args.threads)
         loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
         show = comm.rank == 0 and not args.quiet
         with progress("infer", n_samples, show) as advance, _score_sink(args, comm) as sink:
@@ -48,6 +48,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 kernel=local,
                 merge=not args.no_merge,
                 replicas=args.replicas,
+                waves=args.waves,
                 progress=advance,
             )
         described = describe_run(comm, args, local, loaded.shard)
@@ -111,12 +112,14 @@ def _report(
 
 
 def _figures(result: Inference, described: dict[str, Any]) -> dict[str, Any]:
-    """Volume and messages are forward, per input and per pass, as `partition stats` has them.
+    """Volume is forward, per input, messages forward, per pass.
 
-    columns : that went through each layer; where equal ones are merged, the volume is the
-    plan's words of each layer times its columns, over the images.
+    columns : that went through each layer; computed : their share of all. Where every column
+    is computed, in one wave, volume and messages are those of `partition stats`. Where equal
+    ones are merged, the volume is the plan's words of each layer times its columns, over the
+    images; each wave sends the plan's messages.
     """
-    counted = result.counted
+    counted, layers = result.counted, len(result.columns)
     return {
         "images": result.n_samples,
         "seconds": result.seconds,
@@ -125,6 +128,7 @@ def _figures(result: Inference, described: dict[str, Any]) -> dict[str, Any]:
         "volume_words": counted.words_sent / result.n_samples,
         "messages": counted.messages_sent / result.passes,
         "columns": result.columns.tolist(),
+        "computed": float(result.columns.sum() / (result.n_samples * layers)),
         "words_sent": counted.words_sent,
         "words_received": counted.words_received,
         "messages_sent": counted.messages_sent,
@@ -137,9 +141,14 @@ def _say(figures: dict[str, Any], truth: Longs | None, found: Longs) -> None:
         f"{figures['categories']} categories, {figures['seconds']:.3f} s, "
         f"{quantity(figures['edges_per_s'], 'edges/s')}"
     )
+    if figures["computed"] < 1:
+        print(
+            f"computed {100 * figures['computed']:.2g} % of all columns: equal ones once "
+            "(--no-merge computes all); edges/s counts all"
+        )
     print(
         f"sent {figures['volume_words']:,.0f} words per image, "
-        f"{figures['messages']:,.0f} messages per batch"
+        f"{figures['messages']:,.4g} messages per batch"
     )
     print(rank_table(figures))
     if truth is not None:

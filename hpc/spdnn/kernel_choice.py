@@ -13,13 +13,14 @@ from hpc.spdnn.kernels import KERNELS, Kernel, kernel
 DEVICES = ("cpu", "cuda", "auto")
 
 
-def choose_kernel(comm: MPI.Comm, name: str, device: str) -> Kernel:
+def choose_kernel(comm: MPI.Comm, name: str, device: str, threads: int = 1) -> Kernel:
     """Return this rank's kernel, the same on all ranks but for the number of its GPU. Collective.
 
     Parameters
     ----------
     name : see `kernels.kernel`; on a GPU 'auto' is torch.
     device : cpu; cuda; or auto, which is cuda where every rank has a GPU, if the name allows.
+    threads : of each rank, on the CPU.
 
     Raises
     ------
@@ -38,7 +39,7 @@ def choose_kernel(comm: MPI.Comm, name: str, device: str) -> Kernel:
         if placement.device.type == "cuda":
             return TorchKernel(placement.device)
     with together(comm):
-        return kernel(name)
+        return kernel(name, threads)
 
 
 def check_choice(name: str, device: str) -> None:

@@ -180,17 +180,17 @@ def _blocks(workspace: Floats, items: int, width: int) -> tuple[Floats, Floats, 
     return left, right, workspace[2 * size : 2 * size + items]
 
 
-def _numba() -> Kernel:
+def _numba(threads: int) -> Kernel:
     try:
         from hpc.spdnn.numba_kernel import NumbaKernel
     except ImportError as error:
         raise InputError(
             f"kernel 'numba': {error}; pip install 'relaycut[fast]' or take --kernel scipy"
         ) from error
-    return NumbaKernel()
+    return NumbaKernel(threads)
 
 
-def _torch() -> Kernel:
+def _torch(threads: int) -> Kernel:
     try:
         from hpc.spdnn.torch_kernel import TorchKernel
     except ImportError as error:
@@ -200,25 +200,35 @@ def _torch() -> Kernel:
     return TorchKernel()
 
 
-KERNELS: dict[str, Callable[[], Kernel]] = {
+def _scipy(threads: int) -> Kernel:
+    return ScipyKernel()
+
+
+KERNELS: dict[str, Callable[[int], Kernel]] = {
     "numba": _numba,
-    "scipy": ScipyKernel,
+    "scipy": _scipy,
     "torch": _torch,
 }
 
 
-def kernel(name: str = "auto") -> Kernel:
+def kernel(name: str = "auto", threads: int = 1) -> Kernel:
     """Return the kernel called `name`; 'auto' is numba where that is installed, else scipy.
+
+    threads : that share a product; more than one only with numba.
 
     Raises
     ------
-    InputError : unknown name, listing the valid ones; numba is not installed.
+    InputError : unknown name, listing the valid ones; what it needs is not installed; threads
+        that it has not.
     """
     if name == "auto":
         name = "numba" if find_spec("numba") else "scipy"
     if name not in KERNELS:
         raise InputError(f"kernel '{name}': expected one of auto, {', '.join(KERNELS)}")
-    return KERNELS[name]()
+    if threads < 1 or (threads > 1 and name != "numba"):
+        most = "at least 1" if threads < 1 else f"1 with kernel {name}; numba can share a product"
+        raise InputError(f"--threads {threads}: expected {most}")
+    return KERNELS[name](threads)
 
 
 def add_rows(target: Floats, rows: Ints, values: Floats, scratch: Floats) -> None:

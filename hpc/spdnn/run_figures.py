@@ -27,6 +27,7 @@ def describe_run(
         "replicas": args.replicas,
         "batch": args.batch,
         "kernel": kernel.name,
+        "threads": args.threads,
         "device": str(getattr(kernel, "device", "cpu")),
         "edges": held // args.replicas,
     }

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
             options.check()
             group_size(comm.size, args.replicas)
             steps = _check(args, comm.rank)
-        local = choose_kernel(comm, args.kernel, args.device)
+        local = choose_kernel(comm, args.kernel, args.device, args.threads)
         loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
         first = comm.rank == 0
         with progress("train", steps, first and not args.quiet) as advance:
