@@ -39,8 +39,8 @@ def add_build(commands: Any) -> None:
         "--method",
         default="hypergraph",
         metavar="|".join(METHODS),
-        help="hypergraph: cut by --objective (needs relaycut[partition]); random: neurons dealt out "
-        "at random; block: contiguous blocks (default: hypergraph)",
+        help="hypergraph: cut by --objective (needs relaycut[partition]); random: neurons dealt "
+        "out at random; block: contiguous blocks (default: hypergraph)",
     )
     add_asked(command)
     add_objective(command)
