@@ -15,7 +15,6 @@ import numpy.typing as npt
 from hpc.comm.exchange import Exchange, SendRing
 from hpc.comm.tags import Tag
 from hpc.io.shard import LayerShard, Shard
-from hpc.spdnn.activations import multiply_by_derivative
 from hpc.spdnn.kernels import add_rows
 from hpc.spdnn.parameters import LayerParameters
 from hpc.spdnn.runtime import Buffers, Runtime, plan_buffers
@@ -168,7 +167,7 @@ class BackwardLayer:
             for (_, rows), received in zip(self._layer.sends, self._received, strict=True):
                 add_rows(sums, rows, received[panel], self._buffers.scratch)
             own = slice(0, self._layer.n_in)
-            multiply_by_derivative(
+            self._runtime.kernel.multiply_by_derivative(
                 sums[own],
                 self._x[panel, own],
                 self._below.activation,

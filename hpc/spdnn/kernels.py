@@ -19,6 +19,7 @@ from scipy.sparse import _sparsetools
 
 from hpc.io.errors import InputError
 from hpc.io.halo import Part
+from hpc.spdnn.activations import multiply_by_derivative
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int32]
@@ -91,6 +92,21 @@ class Kernel(Protocol):
         delta : (panels, n_out, width). x : (panels, n_ext, width).
         """
 
+    def multiply_by_derivative(
+        self, delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
+    ) -> None:
+        """Multiply delta by f'(z) in terms of x = f(z), one panel; see `activations`."""
+
+
+class Elementwise:
+    """What a kernel does number by number, unless it has something faster."""
+
+    def multiply_by_derivative(
+        self, delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
+    ) -> None:
+        """Multiply delta by f'(z) in terms of x = f(z), both (rows, width)."""
+        multiply_by_derivative(delta, x, activation, clip, scratch)
+
 
 class SampledOuter:
     """The weight gradient of one part and what its computation needs.
@@ -110,7 +126,7 @@ class SampledOuter:
         return np.repeat(rows, np.diff(indptr))
 
 
-class ScipyKernel:
+class ScipyKernel(Elementwise):
     """scipy's own CSR loops (what `csr @ dense` calls), without its temporary arrays."""
 
     name = "scipy"

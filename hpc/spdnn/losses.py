@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from hpc.io.errors import InputError
+from hpc.spdnn.panels import flat
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.integer]
@@ -97,6 +98,35 @@ class SquaredError:
         return float(squares.sum()) / self._n_outputs, right
 
 
+class CompiledSquaredError:
+    """`SquaredError` on the compiled loops: two passes over x, and no temporary arrays."""
+
+    def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int32], n_outputs: int) -> None:
+        self._comm, self._ids, self._n_outputs = comm, ids, n_outputs
+        self._largest, self._facts = np.empty((0, 0)), np.empty((0, 0))
+
+    def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
+        """Return (sum of the loss, number right) over the batch; see `Loss`."""
+        from hpc.spdnn.compiled import loops
+
+        compiled = loops("hpc.spdnn.element_loops", x.dtype)
+        panels, rows, width = x.shape
+        if self._largest.shape != (panels, width):
+            self._largest, self._facts = np.empty((panels, width)), np.empty((3, panels * width))
+        self._largest[...] = -np.inf
+        compiled.column_maxima(*flat(x), rows, width, self._largest)
+        self._comm.Allreduce(MPI.IN_PLACE, self._largest, op=MPI.MAX)
+        self._facts[...] = 0
+        slope = (np.empty(0, x.dtype), 0) if gradient is None else flat(gradient)
+        compiled.squared_error(
+            *flat(x), width, self._ids, labels, self._largest,
+            2 / (self._n_outputs * labels.size), *slope, self._facts,
+        )  # fmt: skip
+        self._comm.Allreduce(MPI.IN_PLACE, self._facts, op=MPI.SUM)
+        right = (self._facts[0] == self._largest.reshape(-1)) & (self._facts[2] == 0)
+        return float(self._facts[1].sum()) / self._n_outputs, int(np.count_nonzero(right))
+
+
 class CrossEntropy:
     """Mean over the batch of −log softmax(x)[label]: torch's cross_entropy."""
 
@@ -114,9 +144,16 @@ class CrossEntropy:
         return float((np.log(sums) + largest - label_value).sum()), right
 
 
-def loss(name: str, comm: MPI.Comm, ids: npt.NDArray[np.int32], n_outputs: int) -> Loss:
+def loss(
+    name: str,
+    comm: MPI.Comm,
+    ids: npt.NDArray[np.int32],
+    n_outputs: int,
+    compiled: bool = False,
+) -> Loss:
     """Return the loss called `name`.
 
+    compiled : on the compiled loops, where there are any for it.
     ids : (n_out,) global ids of the own rows of the last level, which has n_outputs rows.
 
     Raises
@@ -124,7 +161,7 @@ def loss(name: str, comm: MPI.Comm, ids: npt.NDArray[np.int32], n_outputs: int) 
     InputError : unknown name; lists the valid ones.
     """
     if name == "mse":
-        return SquaredError(comm, ids, n_outputs)
+        return (CompiledSquaredError if compiled else SquaredError)(comm, ids, n_outputs)
     if name == "cross-entropy":
         return CrossEntropy(comm, ids, n_outputs)
     raise InputError(f"loss '{name}': expected one of {', '.join(LOSSES)}")

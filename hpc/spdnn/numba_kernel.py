@@ -10,7 +10,7 @@ import numpy.typing as npt
 from llvmlite import binding
 
 from hpc.spdnn.compiled import loops
-from hpc.spdnn.kernels import SampledOuter, Weights
+from hpc.spdnn.kernels import Elementwise, SampledOuter, Weights
 from hpc.spdnn.panels import flat
 from hpc.spdnn.team import Team
 
@@ -31,7 +31,7 @@ def widest_tile(dtype: npt.DTypeLike) -> int:
     return min(64, bits // np.dtype(dtype).itemsize)
 
 
-class NumbaKernel:
+class NumbaKernel(Elementwise):
     """Products as `ScipyKernel` gives them, to rounding; see `hpc.spdnn.numba_loops`.
 
     team : the threads that share each product.
@@ -70,12 +70,24 @@ class NumbaKernel:
     def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
         """Add delta xᵀ on the pattern, (nnz,), over all panels."""
         pattern, values, panels, width = gradient.pattern, gradient.values, len(x), x.shape[2]
-        add, left, right = product_loops(x.dtype).add_gradient, flat(delta), flat(x)
+        add = loops("hpc.spdnn.gradient_loops", x.dtype).add_gradient
+        left, right = flat(delta), flat(x)
 
         def rows(first: int, stop: int) -> None:
             add(pattern, values, *left, *right, width, (0, panels), (first, stop))
 
         self.team.run(rows, (0, len(pattern[2])), len(values) * panels * width)
+
+    def multiply_by_derivative(
+        self, delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
+    ) -> None:
+        """Multiply delta by f'(z) in terms of x = f(z), both (rows, width) and contiguous."""
+        if activation in ("relu", "clipped-relu"):
+            slopes = loops("hpc.spdnn.element_loops", delta.dtype)
+            most = clip if activation == "clipped-relu" else np.inf
+            slopes.multiply_by_slope(delta.reshape(-1), x.reshape(-1), most)
+        else:
+            super().multiply_by_derivative(delta, x, activation, clip, scratch)
 
     def _in_order(self, m: int, dtype: np.dtype[np.floating]) -> Output:
         """Return the output of a product whose rows are stored one after another, as they are."""

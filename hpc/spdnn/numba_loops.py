@@ -15,13 +15,11 @@ from numba import njit, types
 
 from hpc.spdnn.vectors import (
     add,
-    add_product,
     add_scaled,
     clamp,
     item,
     load,
     store,
-    total_of,
     zeros,
 )
 
@@ -32,13 +30,11 @@ def signatures(dtype):
     floats, ints, integer, limit = number[::1], types.int32[::1], types.intp, types.float64
     span = types.UniTuple(integer, 2)
     weights = types.Tuple((ints, ints, floats))
-    pattern = types.UniTuple(ints, 3)
     output = types.Tuple((ints, types.uint8[::1], floats, limit, limit, types.boolean))
     panels = (floats, integer)
     return {
         "multiply": (weights, output, *panels, *panels, integer, span, span, integer),
         "add_transposed": (types.UniTuple(ints, 4), floats, floats, floats, integer, span, integer),
-        "add_gradient": (pattern, floats, *panels, *panels, integer, span, span),
         "add_rows": (floats, output, *panels, integer, span),
     }
 
@@ -212,33 +208,6 @@ def add_transposed(transposed, data, delta, out, width, rows, widest):
         at += 2
     if at < width:
         _transposed_two(transposed, data, delta, at, out, width, rows, 1)
-
-
-def add_gradient(pattern, values, delta, d_pitch, x, x_pitch, width, panels, rows):
-    """Add delta xᵀ on the pattern to values, summed over the columns of some panels.
-
-    pattern : (indptr, indices, places), CSR without numbers; places are the rows of delta.
-    panels, rows : (first, stop) to work on.
-    """
-    indptr, indices, places = pattern
-    for r in range(rows[0], rows[1]):
-        row = np.intp(places[r]) * width
-        for e in range(indptr[r], indptr[r + 1]):
-            column = np.intp(item(indices, e)) * width
-            wide, middle, narrow = zeros(x, 64), zeros(x, 16), values[e]
-            for panel in range(panels[0], panels[1]):
-                left, right = panel * d_pitch + row, panel * x_pitch + column
-                end = left + width
-                while left + 64 <= end:
-                    wide = add_product(wide, load(delta, left, 64), load(x, right, 64))
-                    left, right = left + 64, right + 64
-                while left + 16 <= end:
-                    middle = add_product(middle, load(delta, left, 16), load(x, right, 16))
-                    left, right = left + 16, right + 16
-                while left < end:
-                    narrow += delta[left] * x[right]
-                    left, right = left + 1, right + 1
-            values[e] = narrow + total_of(wide) + total_of(middle)
 
 
 def add_rows(product, output, z, z_pitch, width, panels):

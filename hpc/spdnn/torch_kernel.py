@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from hpc.spdnn.kernels import SampledOuter, Weights, add_rows
+from hpc.spdnn.kernels import Elementwise, SampledOuter, Weights, add_rows
 from hpc.spdnn.torch_staging import Staging
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int32]
 
 
-class TorchKernel:
+class TorchKernel(Elementwise):
     """Products as `ScipyKernel` gives them, to rounding.
 
     device : 'cpu', or a CUDA device, see `hpc.comm.devices.place`.

@@ -16,7 +16,6 @@ from hpc.comm.planned_sums import PlannedSums
 from hpc.comm.replicas import Replicas
 from hpc.io.shard import Shard
 from hpc.report.stopwatch import Stopwatch
-from hpc.spdnn.activations import multiply_by_derivative
 from hpc.spdnn.averaged import AveragedGradient
 from hpc.spdnn.backward import Backward
 from hpc.spdnn.counters import Counted, count
@@ -61,7 +60,9 @@ class Trainer:
         self._replicas = replicas
         self._peers = replicas.peers if replicas is not None and replicas.count > 1 else None
         self.parameters = [LayerParameters(layer, shard.dtype) for layer in shard.layers]
-        self._loss = loss(loss_name, runtime.comm, shard.ids[-1], shard.sizes[-1])
+        self._loss = loss(
+            loss_name, runtime.comm, shard.ids[-1], shard.sizes[-1], runtime.kernel.name == "numba"
+        )
         self._passes: dict[int, TrainingPass] = {}
         self.forwarded = self.passes = 0
         self._seen = np.zeros(2)
@@ -234,6 +235,6 @@ class Trainer:
         if slope is not None:
             last = self._shard.layers[-1]
             for panel in range(len(x)):
-                multiply_by_derivative(
+                self._runtime.kernel.multiply_by_derivative(
                     slope[panel], x[panel], last.activation, last.clip, current.scratch
                 )

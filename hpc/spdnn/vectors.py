@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
@@ -181,6 +181,86 @@ def total_of(typing: Any, vector: Any) -> Any:
         return builder.extract_element(value, ir.Constant(INT32, 0))
 
     return vector.element(vector), code
+
+
+def lanes_of(number: Any) -> int:
+    """Return how many numbers of a numba type fill one vector register of this host."""
+    features = binding.get_host_cpu_features()
+    bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+    return int(bits // number.bitwidth)
+
+
+@intrinsic
+def register_lanes(typing: Any, array: Any) -> Any:
+    """register_lanes(array): how many of its numbers fill one register."""
+    lanes = lanes_of(array.dtype)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(context.get_value_type(types.intp), lanes)
+
+    return types.intp(array), code
+
+
+@intrinsic
+def no_register(typing: Any, like: Any) -> Any:
+    """no_register(array): one register of zeros of the array's dtype."""
+    kind = Vector(like.dtype, lanes_of(like.dtype))
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(context.get_value_type(kind), [0.0] * kind.lanes)
+
+    return kind(like), code
+
+
+@intrinsic
+def load_register(typing: Any, array: Any, offset: Any) -> Any:
+    """load_register(array, offset): as many numbers as fill one register, flat."""
+    kind = Vector(array.dtype, lanes_of(array.dtype))
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at = address(context, builder, signature.args[0], *arguments)
+        at = builder.bitcast(at, context.get_value_type(kind).as_pointer())
+        return builder.load(at, align=array.dtype.bitwidth // 8)
+
+    return kind(array, types.intp), code
+
+
+@intrinsic
+def totals_of(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
+    """totals_of(eight vectors): their sums of lanes, as a vector of eight lanes.
+
+    Each is summed as a tree: even lanes to odd ones.
+    """
+    kind = Vector(a.element, 8)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vectors, left = list(arguments), a.lanes
+        while len(vectors) > 1 and left > 1:
+            pairs = zip(vectors[::2], vectors[1::2], strict=True)
+            vectors = [_even_to_odd(builder, *pair) for pair in pairs]
+            left //= 2
+        while left > 1:
+            vectors = [_even_to_odd(builder, vectors[0])]
+            left //= 2
+        while len(vectors) > 1:
+            pairs = zip(vectors[::2], vectors[1::2], strict=True)
+            vectors = [_lanes(builder, one, two, range(2 * a.lanes)) for one, two in pairs]
+        return vectors[0]
+
+    return kind(a, b, c, d, e, f, g, h), code
+
+
+def _even_to_odd(builder: Any, one: Any, two: Any = None) -> Any:
+    """Return the sums of neighbouring lanes of one vector or two, those of the first first."""
+    count = one.type.count * (1 if two is None else 2)
+    other = ir.Constant(one.type, ir.Undefined) if two is None else two
+    even, odd = (_lanes(builder, one, other, range(start, count, 2)) for start in (0, 1))
+    return builder.fadd(even, odd)
+
+
+def _lanes(builder: Any, one: Any, two: Any, chosen: Any) -> Any:
+    mask = ir.Constant(ir.VectorType(INT32, len(chosen)), list(chosen))
+    return builder.shuffle_vector(one, two, mask)
 
 
 @intrinsic
