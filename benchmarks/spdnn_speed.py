@@ -29,6 +29,7 @@ from hpc.report.figures import table
 from hpc.spdnn.bits_sum import BitsSum
 from hpc.spdnn.fused_sum import FusedSum
 from hpc.spdnn.kernels import Kernel, ScipyKernel, Weights, kernel
+from hpc.spdnn.numba_kernel import product_loops, widest_tile
 from hpc.spdnn.panels import aligned
 from hpc.spdnn.row_order import reorder
 
@@ -128,7 +129,9 @@ def one_layer(layers: list[Layer]) -> tuple[dict[str, Callable[[], object]], dic
     small = Weights(
         Part(0, rows, np.arange(0, 32 * PANEL + 1, 32), columns, np.ones(32 * PANEL, np.float32))
     )
-    near, near_z = levels(1, PANEL), levels(1, PANEL)
+    near, near_z = levels(1, PANEL).reshape(-1), levels(1, PANEL).reshape(-1)
+    multiply, output = product_loops(near.dtype).multiply, ours._in_order(PANEL, near.dtype)
+    widest = widest_tile(near.dtype)
 
     def panel_by_panel(local: Kernel) -> None:
         for source, target in zip(x, z, strict=True):
@@ -142,7 +145,9 @@ def one_layer(layers: list[Layer]) -> tuple[dict[str, Callable[[], object]], dic
         "numba": lambda: fused.multiply_core(lambda: None),
         "scipy": lambda: panel_by_panel(ScipyKernel()),
         "bits": lambda: from_bits.multiply_core(lambda: None),
-        "in L1": lambda: [ours.multiply(small, near[0], near_z[0]) for _ in range(repeats)],
+        "in L1": lambda: multiply(  # the same panel again and again: pitch 0
+            small.csr, output, near, 0, near_z, 0, PANEL, (0, repeats), (0, PANEL), widest
+        ),
     }, {"numba": edges, "scipy": edges, "bits": edges, "in L1": repeats * 32 * PANEL * PANEL}
 
 
