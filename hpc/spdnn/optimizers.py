@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -38,7 +39,7 @@ class SGD:
     def update(self, key: str, value: Floats, gradient: Floats) -> None:
         """Change `value` in place."""
         if self.momentum:
-            velocity = self._velocity.setdefault(key, np.zeros_like(value))
+            velocity = _kept(self._velocity, key, value)
             velocity *= self.momentum
             velocity += gradient
             gradient[...] = velocity
@@ -68,9 +69,9 @@ class Adam:
     def update(self, key: str, value: Floats, gradient: Floats) -> None:
         """Change `value` in place."""
         beta1, beta2 = self.betas
-        first = self._moments.setdefault(f"{key}/first", np.zeros_like(value))
-        second = self._moments.setdefault(f"{key}/second", np.zeros_like(value))
-        scratch = self._scratch.setdefault(key, np.empty_like(value))
+        first = _kept(self._moments, f"{key}/first", value)
+        second = _kept(self._moments, f"{key}/second", value)
+        scratch = _kept(self._scratch, key, value)
         first *= beta1
         np.multiply(gradient, 1 - beta1, out=scratch)
         first += scratch
@@ -79,7 +80,7 @@ class Adam:
         scratch *= 1 - beta2
         second += scratch
         np.sqrt(second, out=scratch)
-        scratch /= np.sqrt(1 - beta2**self.step)
+        scratch /= math.sqrt(1 - beta2**self.step)
         scratch += self.eps
         np.divide(first, scratch, out=scratch)
         scratch *= self.lr / (1 - beta1**self.step)
@@ -88,6 +89,13 @@ class Adam:
     def state(self) -> dict[str, Floats]:
         """Return the moments."""
         return self._moments
+
+
+def _kept(arrays: dict[str, Floats], key: str, like: Floats) -> Floats:
+    """Return the array of a key, made of zeros when first asked for."""
+    if key not in arrays:
+        arrays[key] = np.zeros_like(like)
+    return arrays[key]
 
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
