@@ -10,7 +10,8 @@ export MKL_NUM_THREADS ?= 1
 export NUMBA_NUM_THREADS ?= 1
 export MPIR_CVAR_ENABLE_HEAVY_YIELD ?= 1
 
-.PHONY: venv demo test lint test-serial test-mpi clean
+.PHONY: venv demo test lint test-serial test-mpi bench clean
+MNIST ?= ../shared/data/mnist
 
 venv: $(VENV)/ready
 
@@ -37,6 +38,11 @@ test-mpi: venv
 	  echo "== MPI tests on $$n rank(s)"; \
 	  timeout -s TERM 1200 $(BIN)/mpirun -n $$n $(BIN)/python -m pytest --with-mpi -m mpi; \
 	done
+
+# Ours and others side by side, minutes; MNIST=FOLDER holds the IDX files.
+bench: venv
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench,plot]'
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/all.py --mnist $(MNIST)
 
 clean:
 	rm -rf $(VENV) demo-out build *.egg-info

@@ -16,8 +16,8 @@ from hpc.spdnn.vectors import (
     add_product,
     item,
     load,
-    load_register,
-    no_register,
+    load_registers,
+    no_registers,
     register_lanes,
     store,
     total_of,
@@ -39,8 +39,8 @@ def signatures(dtype):
 def _eight(indices, e, values, delta, row, d_pitch, x, x_pitch, width, panels):
     """Add the gradients of weights e..e+7 of a row, over the columns that fill registers."""
     lanes = register_lanes(x)
-    a, b, c, d = no_register(x), no_register(x), no_register(x), no_register(x)
-    f, g, h, i = no_register(x), no_register(x), no_register(x), no_register(x)
+    a, b, c, d = no_registers(x, 1), no_registers(x, 1), no_registers(x, 1), no_registers(x, 1)
+    f, g, h, i = no_registers(x, 1), no_registers(x, 1), no_registers(x, 1), no_registers(x, 1)
     whole = width - width % lanes
     for panel in range(panels[0], panels[1]):
         left, right = panel * d_pitch + row, panel * x_pitch
@@ -53,15 +53,15 @@ def _eight(indices, e, values, delta, row, d_pitch, x, x_pitch, width, panels):
         at_h = right + np.intp(item(indices, e + 6)) * width
         at_i = right + np.intp(item(indices, e + 7)) * width
         for k in range(0, whole, lanes):
-            slope = load_register(delta, left + k)
-            a = add_product(a, slope, load_register(x, at_a + k))
-            b = add_product(b, slope, load_register(x, at_b + k))
-            c = add_product(c, slope, load_register(x, at_c + k))
-            d = add_product(d, slope, load_register(x, at_d + k))
-            f = add_product(f, slope, load_register(x, at_f + k))
-            g = add_product(g, slope, load_register(x, at_g + k))
-            h = add_product(h, slope, load_register(x, at_h + k))
-            i = add_product(i, slope, load_register(x, at_i + k))
+            slope = load_registers(delta, left + k, 1)
+            a = add_product(a, slope, load_registers(x, at_a + k, 1))
+            b = add_product(b, slope, load_registers(x, at_b + k, 1))
+            c = add_product(c, slope, load_registers(x, at_c + k, 1))
+            d = add_product(d, slope, load_registers(x, at_d + k, 1))
+            f = add_product(f, slope, load_registers(x, at_f + k, 1))
+            g = add_product(g, slope, load_registers(x, at_g + k, 1))
+            h = add_product(h, slope, load_registers(x, at_h + k, 1))
+            i = add_product(i, slope, load_registers(x, at_i + k, 1))
     store(values, e, add(load(values, e, 8), totals_of(a, b, c, d, f, g, h, i)))
 
 

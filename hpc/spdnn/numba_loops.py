@@ -40,8 +40,7 @@ def signatures(dtype):
 
 
 @njit
-def _sum_from(total, weights, first, stop, x, x_at, width, lanes):
-    _, indices, data = weights
+def _sum_from(total, indices, data, first, stop, x, x_at, width, lanes):
     for e in range(first, stop):
         total = add_scaled(
             total, item(data, e), load(x, x_at + np.intp(item(indices, e)) * width, lanes)
@@ -49,30 +48,36 @@ def _sum_from(total, weights, first, stop, x, x_at, width, lanes):
     return total
 
 
-@njit
-def _finish(total, r, output, z, z_at, width, lanes):
-    places, last, bias, low, high, add_to = output
-    place = np.intp(places[r])
+@njit(inline="always")
+def _finish(total, r, places, last, bias, limits, z, z_at, width, lanes):
+    low, high, add_to = limits
+    place = np.intp(item(places, r))
     if add_to:
         total = add(load(z, z_at + place * width, lanes), total)
-    if last[r]:
-        total = clamp(total, bias[place], low, high)
+    if item(last, r):
+        total = clamp(total, item(bias, place), low, high)
     store(z, z_at + place * width, total)
 
 
 @njit(inline="always")
 def _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, lanes):
-    indptr = weights[0]
+    indptr, indices, data = weights
+    places, last, bias, low, high, add_to = output
+    limits = low, high, add_to
     for r in range(rows[0], rows[1]):
         total = zeros(x, lanes)
-        total = _sum_from(total, weights, indptr[r], indptr[r + 1], x, x_at, width, lanes)
-        _finish(total, r, output, z, z_at, width, lanes)
+        for e in range(indptr[r], indptr[r + 1]):
+            row = load(x, x_at + np.intp(item(indices, e)) * width, lanes)
+            total = add_scaled(total, item(data, e), row)
+        _finish(total, r, places, last, bias, limits, z, z_at, width, lanes)
 
 
 @njit(inline="always")
 def _multiply_four(weights, output, x, x_at, z, z_at, width, rows, lanes):
     """Four rows side by side: a sum of few lanes waits for itself, and others fill the time."""
     indptr, indices, data = weights
+    places, last, bias, low, high, add_to = output
+    limits = low, high, add_to
     r = rows[0]
     while r + 4 <= rows[1]:
         a, b, c, d = indptr[r], indptr[r + 1], indptr[r + 2], indptr[r + 3]
@@ -87,14 +92,14 @@ def _multiply_four(weights, output, x, x_at, z, z_at, width, rows, lanes):
             three = add_scaled(three, item(data, c + e), load(x, at, lanes))
             at = x_at + np.intp(item(indices, d + e)) * width
             four = add_scaled(four, item(data, d + e), load(x, at, lanes))
-        one = _sum_from(one, weights, a + both, b, x, x_at, width, lanes)
-        two = _sum_from(two, weights, b + both, c, x, x_at, width, lanes)
-        three = _sum_from(three, weights, c + both, d, x, x_at, width, lanes)
-        four = _sum_from(four, weights, d + both, indptr[r + 4], x, x_at, width, lanes)
-        _finish(one, r, output, z, z_at, width, lanes)
-        _finish(two, r + 1, output, z, z_at, width, lanes)
-        _finish(three, r + 2, output, z, z_at, width, lanes)
-        _finish(four, r + 3, output, z, z_at, width, lanes)
+        one = _sum_from(one, indices, data, a + both, b, x, x_at, width, lanes)
+        two = _sum_from(two, indices, data, b + both, c, x, x_at, width, lanes)
+        three = _sum_from(three, indices, data, c + both, d, x, x_at, width, lanes)
+        four = _sum_from(four, indices, data, d + both, indptr[r + 4], x, x_at, width, lanes)
+        _finish(one, r, places, last, bias, limits, z, z_at, width, lanes)
+        _finish(two, r + 1, places, last, bias, limits, z, z_at, width, lanes)
+        _finish(three, r + 2, places, last, bias, limits, z, z_at, width, lanes)
+        _finish(four, r + 3, places, last, bias, limits, z, z_at, width, lanes)
         r += 4
     _multiply_tile(weights, output, x, x_at, z, z_at, width, (r, rows[1]), lanes)
 
@@ -137,8 +142,7 @@ def multiply(weights, output, x, x_pitch, z, z_pitch, width, panels, rows, wides
 
 
 @njit
-def _transposed_from(total, transposed, data, first, stop, delta, at, width, lanes):
-    _, _, sources, edges = transposed
+def _transposed_from(total, sources, edges, data, first, stop, delta, at, width, lanes):
     for e in range(first, stop):
         row = load(delta, at + np.intp(item(sources, e)) * width, lanes)
         total = add_scaled(total, item(data, np.intp(item(edges, e))), row)
@@ -147,12 +151,12 @@ def _transposed_from(total, transposed, data, first, stop, delta, at, width, lan
 
 @njit(inline="always")
 def _transposed_tile(transposed, data, delta, at, out, width, rows, lanes):
-    starts, columns = transposed[:2]
+    starts, columns, sources, edges = transposed
     for r in range(rows[0], rows[1]):
         place = at + np.intp(columns[r]) * width
         total = load(out, place, lanes)
         total = _transposed_from(
-            total, transposed, data, starts[r], starts[r + 1], delta, at, width, lanes
+            total, sources, edges, data, starts[r], starts[r + 1], delta, at, width, lanes
         )
         store(out, place, total)
 
@@ -172,8 +176,8 @@ def _transposed_two(transposed, data, delta, at, out, width, rows, lanes):
             one = add_scaled(one, item(data, np.intp(item(edges, a + e))), row)
             row = load(delta, at + np.intp(item(sources, b + e)) * width, lanes)
             two = add_scaled(two, item(data, np.intp(item(edges, b + e))), row)
-        one = _transposed_from(one, transposed, data, a + both, b, delta, at, width, lanes)
-        two = _transposed_from(two, transposed, data, b + both, end, delta, at, width, lanes)
+        one = _transposed_from(one, sources, edges, data, a + both, b, delta, at, width, lanes)
+        two = _transposed_from(two, sources, edges, data, b + both, end, delta, at, width, lanes)
         store(out, first, one)
         store(out, second, two)
         r += 2

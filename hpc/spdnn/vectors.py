@@ -201,28 +201,28 @@ def register_lanes(typing: Any, array: Any) -> Any:
     return types.intp(array), code
 
 
-@intrinsic
-def no_register(typing: Any, like: Any) -> Any:
-    """no_register(array): one register of zeros of the array's dtype."""
-    kind = Vector(like.dtype, lanes_of(like.dtype))
+@intrinsic(prefer_literal=True)
+def no_registers(typing: Any, like: Any, count: Any) -> Any:
+    """no_registers(array, count): registers of zeros of the array's dtype, as one vector."""
+    kind = Vector(like.dtype, count.literal_value * lanes_of(like.dtype))
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return ir.Constant(context.get_value_type(kind), [0.0] * kind.lanes)
 
-    return kind(like), code
+    return kind(like, count), code
 
 
-@intrinsic
-def load_register(typing: Any, array: Any, offset: Any) -> Any:
-    """load_register(array, offset): as many numbers as fill one register, flat."""
-    kind = Vector(array.dtype, lanes_of(array.dtype))
+@intrinsic(prefer_literal=True)
+def load_registers(typing: Any, array: Any, offset: Any, count: Any) -> Any:
+    """load_registers(array, offset, count): as many numbers as fill them, flat, as one vector."""
+    kind = Vector(array.dtype, count.literal_value * lanes_of(array.dtype))
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at = address(context, builder, signature.args[0], *arguments)
+        at = address(context, builder, signature.args[0], *arguments[:2])
         at = builder.bitcast(at, context.get_value_type(kind).as_pointer())
         return builder.load(at, align=array.dtype.bitwidth // 8)
 
-    return kind(array, types.intp), code
+    return kind(array, types.intp, count), code
 
 
 @intrinsic
