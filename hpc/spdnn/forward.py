@@ -40,6 +40,8 @@ class Forward:
     buffers : to share with other passes that never run at the same time; with a ring for every
         wave.
     waves : into how many waves the panels are divided, at most one a panel. The same on all ranks.
+    deep : run one wave through all layers, then the next, as a rank without peers may: its levels
+        stay in the cache. Levels then share memory panel by panel only.
     """
 
     def __init__(
@@ -51,11 +53,12 @@ class Forward:
         levels: list[Floats],
         buffers: Buffers | None = None,
         waves: int = 1,
+        deep: bool = False,
     ) -> None:
         panels, _, width = levels[0].shape
         spans = wave_spans(panels, waves)
         buffers = buffers or plan_buffers(shard, panels, width, levels[0].dtype, len(spans))
-        self.levels = levels
+        self.levels, self._deep = levels, deep
         self.layers = [
             [
                 ForwardLayer(
@@ -69,6 +72,12 @@ class Forward:
 
     def run(self) -> Floats:
         """Run all layers; return the own rows of the last level: (panels, n_out, width)."""
+        if self._deep:
+            for way in zip(*self.layers, strict=True):
+                for layer in way:
+                    layer.begin()
+                    layer.end()
+            return self.levels[-1]
         last: list[ForwardLayer] = []
         for waves in self.layers:
             for wave, layer in enumerate(waves):

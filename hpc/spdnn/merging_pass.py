@@ -25,7 +25,7 @@ from hpc.spdnn.merge import Merger, fill_panels
 from hpc.spdnn.panels import aligned
 from hpc.spdnn.pool import Pool
 from hpc.spdnn.runtime import Buffers, Runtime, layer_weights, plan_buffers
-from hpc.spdnn.waves import wave_count
+from hpc.spdnn.waves import deep_waves, wave_count
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int32]
@@ -219,11 +219,14 @@ class MergingPass:
         key = start, stop, shape, side
         if key not in self._planned:
             layers = slice(start, stop)
-            levels = [
+            levels: list[npt.NDArray[Any]] = [
                 self._level(k, self._side(side + k - start), shape) for k in range(start, stop + 1)
             ]
             if not start:
                 levels[0] = self._first_level(shape)
+            deep = self._shard.size == 1 and len({level.shape[1] for level in levels}) == 1
+            panels, width = shape
+            waves = deep_waves(panels, self._edges, width) if deep else self._waves_of(*shape)
             self._planned[key] = Forward(
                 self._runtime,
                 replace(self._shard, layers=self._shard.layers[layers]),
@@ -231,7 +234,8 @@ class MergingPass:
                 [layer.bias for layer in self._shard.layers[layers]],
                 levels,
                 self._buffers_for(shape),
-                self._waves_of(*shape),
+                waves,
+                deep,
             )
         return self._planned[key]
 
@@ -239,9 +243,8 @@ class MergingPass:
         """Return buffers to share: those of the largest batch wherever batches are padded."""
         largest = self._shape(self._room) if self._merger else shape
         if largest not in self._buffers:
-            self._buffers[largest] = plan_buffers(
-                self._shard, *largest, self._shard.dtype, self._most_waves
-            )
+            most = largest[0] if self._shard.size == 1 else self._most_waves
+            self._buffers[largest] = plan_buffers(self._shard, *largest, self._shard.dtype, most)
         return self._buffers[largest]
 
 

@@ -14,6 +14,19 @@ LEAST_WORK = 10_000_000
 below half a millisecond."""
 
 
+DEEP_WORK = 1_000_000
+"""Weights times columns of a layer that a wave takes at least where it runs deep."""
+
+
+def deep_waves(panels: int, edges: float, width: int) -> int:
+    """Return into how many waves a batch goes that runs wave by wave through many layers.
+
+    A wave is a panel, so that its levels stay in the cache, or several where that is little work.
+    """
+    together = max(1, round(DEEP_WORK / max(1.0, edges * width)))
+    return -(-panels // together)
+
+
 def wave_spans(panels: int, waves: int) -> list[slice]:
     """Return the panels of each wave: contiguous, sizes differing by one at most, none empty."""
     waves = max(1, min(waves, panels))

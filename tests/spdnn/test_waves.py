@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mpi4py import MPI
 
 from hpc.io.errors import InputError
 from hpc.io.shard import build_shard
 from hpc.report.stopwatch import Stopwatch
+from hpc.spdnn import waves as wave_numbers
 from hpc.spdnn.forward import Forward
+from hpc.spdnn.infer import equal_columns
 from hpc.spdnn.kernels import kernel
 from hpc.spdnn.levels import columns, level_rows, set_columns
 from hpc.spdnn.merging_pass import MergingPass
 from hpc.spdnn.panels import aligned
 from hpc.spdnn.runtime import Runtime, layer_weights
-from hpc.spdnn.waves import check_waves, wave_count, wave_spans
+from hpc.spdnn.waves import DEEP_WORK, check_waves, deep_waves, wave_count, wave_spans
 from tests.spdnn.serial import random_layers, random_plan, serial_forward
 
 SIZES = (23, 40, 3, 29, 17, 31, 11)
@@ -91,8 +94,6 @@ def test_a_merging_pass_in_waves(comm, waves):
     def take(last, samples, column):
         out[:, samples] = columns(last)[:, column]
 
-    from hpc.spdnn.infer import equal_columns
-
     numba = kernel("numba")
     runtime = Runtime(comm, numba, Stopwatch())
     merger = equal_columns(comm, shard, numba)
@@ -103,3 +104,41 @@ def test_a_merging_pass_in_waves(comm, waves):
     passes.free()
     expected = serial_forward(layers, x)[-1][shard.ids[-1]]
     np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
+
+
+@given(st.integers(1, 70), st.floats(0, 1e7), st.integers(1, 64))
+def test_deep_waves_are_panels_or_enough_work(panels, edges, width):
+    waves = deep_waves(panels, edges, width)
+    assert 1 <= waves <= panels
+    if edges * width >= DEEP_WORK:
+        assert waves == panels
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("sizes", [(20, 20, 20, 20, 20), (20, 20, 31, 7, 20)])
+def test_a_rank_without_peers_runs_deep_to_the_same_bits(monkeypatch, sizes, merge):
+    """Where levels have equal rows; and with others, side by side."""
+    batch, comm = 700, MPI.COMM_SELF
+    layers = random_layers(sizes, 0.4, 7, np.float64, ("relu",))
+    shard = build_shard(layers, random_plan(sizes, 1, 2), 0)
+    x = np.random.default_rng(3).normal(size=(20, batch))
+    found = []
+    for work in (1, 10**12):  # a wave a panel; all panels in one
+        monkeypatch.setattr(wave_numbers, "DEEP_WORK", work)
+        out = np.empty((sizes[-1], batch))
+
+        def take(last, samples, column, out=out):
+            out[:, samples] = columns(last)[:, column]
+
+        numba = kernel("numba")
+        merger = equal_columns(comm, shard, numba) if merge else None
+        runtime = Runtime(comm, numba, Stopwatch())
+        passes = MergingPass(runtime, shard, batch, merger, False, take)
+        for _ in range(2):
+            set_columns(passes.first_level(batch), x)
+            passes.run(np.arange(batch, dtype=np.int32))
+        passes.finish()
+        passes.free()
+        found.append(out)
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(found[0], serial_forward(layers, x)[-1], rtol=1e-12, atol=1e-12)
