@@ -85,6 +85,8 @@ class MergingPass:
         self._looks = Looks(len(shard.layers))
         self._room = max(most + most // 2 * self._pooled, PANEL_WIDTH if merger else 1)
         panels, width = self._shape(self._room)
+        if waves is None and runtime.kernel.name == "scipy":
+            waves = 1  # the reference keeps to two buffers; its multiply hides messages unaided
         self._waves, self._edges = waves, _edges_of_a_layer(runtime, shard)
         self._most_waves = self._waves_of(panels, width)
         room = max(self._rows) * panels * width
