@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -41,7 +42,10 @@ def main(argv: Sequence[str]) -> int:
             print(f"hpc: error: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     if args.run_alone is not None:
-        return int(args.run_alone(args))
+        with contextlib.suppress(BrokenPipeError):  # of `| head`
+            return int(args.run_alone(args))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     from mpi4py import MPI
 
     from hpc.comm.world import run_program

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 
 from mpi4py import MPI
 
 from hpc.io.errors import EXIT_BAD_INPUT, InputError
+
+LAST_WORDS_S = 0.3
 
 
 class AgreedError(InputError):
@@ -81,5 +84,6 @@ def _abort(comm: MPI.Comm, code: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     if comm.size > 1:
+        time.sleep(LAST_WORDS_S)  # the launcher drops what it has not read when it ends the job
         comm.Abort(code)
     sys.exit(code)

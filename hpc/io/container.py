@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import re
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,10 +124,18 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
     except InputError:
         raise
     except (OSError, RuntimeError, KeyError) as error:
+        if not _of_hdf5(error):
+            raise
         reason = str(error).strip("'\"")
         if "filter returned failure" in reason or "checksum" in reason:
             reason = "checksum mismatch, the file is damaged"
         raise FormatError(f"{path}: {reason}") from error
+
+
+def _of_hdf5(error: BaseException) -> bool:
+    """Return whether an exception comes from h5py, and not from other work on an open file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and "h5py" in frames[-1].filename
 
 
 def _open(path: str | os.PathLike[str]) -> h5py.File:

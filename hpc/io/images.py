@@ -185,10 +185,22 @@ class ImagesFile:
 
 
 def _read_traits(file: h5py.File, path: str) -> ImageTraits:
+    try:
+        return _traits(file, path)
+    except FormatError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise FormatError(
+            f"{path}: an attribute among side, pad, flip, mean and std is missing or no number"
+        ) from error
+
+
+def _traits(file: h5py.File, path: str) -> ImageTraits:
     classes: Any = container.mapping(file, "classes")
     mean, std = (np.atleast_1d(file.attrs[name]).astype(float) for name in ("mean", "std"))
-    if not classes or int(file.attrs["side"]) < 1:
-        raise FormatError(f"{path}: needs at least one class and a side of at least 1")
+    side, pad = int(file.attrs["side"]), int(file.attrs["pad"])
+    if not classes or side < 1 or not 0 <= pad <= side:
+        raise FormatError(f"{path}: needs at least one class, a side from 1 and a pad of 0..side")
     if not (len(mean) == len(std) > 0 and np.isfinite(mean).all() and (std > 0).all()):
         raise FormatError(f"{path}: mean {mean} and std {std} must be finite, std above 0")
     return ImageTraits(
@@ -196,6 +208,6 @@ def _read_traits(file: h5py.File, path: str) -> ImageTraits:
         int(file.attrs["side"]),
         tuple(mean.tolist()),
         tuple(std.tolist()),
-        int(file.attrs["pad"]),
+        pad,
         bool(file.attrs["flip"]),
     )

@@ -57,9 +57,10 @@ def check_pairs(pairs: Sequence[BlockPair], sample_input: torch.Tensor) -> list[
     ------
     InputError : input that does not fit block 0; a block that does not take its predecessor's
         output; one that writes into its input, which the other of the pair reads as well; a
-        student whose output shape differs from the teacher's, that has nothing to train, or that
-        has dropout.
+        student whose output shape differs from the teacher's, that has nothing to train, that
+        has dropout, or that shares parameters with another; a dtype that is not the input's.
     """
+    _check_apart(pairs)
     shapes, x = [], sample_input
     for index, pair in enumerate(pairs):
         where = f"block {index} ({pair.name})"
@@ -71,9 +72,25 @@ def check_pairs(pairs: Sequence[BlockPair], sample_input: torch.Tensor) -> list[
                 f"{where}: the student's output has shape {_sample_shape(output)}, "
                 f"expected the teacher's {_sample_shape(target)}"
             )
+        for role, found in (("teacher", target), ("student", output)):
+            if found.dtype != x.dtype:
+                raise InputError(
+                    f"{where}: the {role} makes {found.dtype} of {x.dtype}; expected the same dtype"
+                )
         shapes.append(target.shape)
         x = target
     return shapes
+
+
+def _check_apart(pairs: Sequence[BlockPair]) -> None:
+    """Raise InputError where two students share parameters: one rank would undo the other's."""
+    owner: dict[int, str] = {}
+    for index, pair in enumerate(pairs):
+        where = f"block {index} ({pair.name})"
+        for parameter in pair.student.parameters():
+            other = owner.setdefault(id(parameter), where)
+            if other != where:
+                raise InputError(f"{where}: its student shares parameters with that of {other}")
 
 
 def _output(module: nn.Module, x: torch.Tensor, where: str, role: str, index: int) -> torch.Tensor:

@@ -56,8 +56,9 @@ class LossLog:
         kind = "architecture round after step" if turn.architecture else "step"
         raise InputError(
             f"the loss of block {block.index} ({block.name}) is "
-            f"{float(self._values[place, work])} in {kind} {turn.step} of epoch {turn.epoch} "
-            f"on rank {self._rank}: lower the learning rate (--lr)"
+            f"{float(self._values[place, work])} in {kind} {turn.step} of epoch {turn.epoch + 1} "
+            f"on rank {self._rank}: lower the learning rate (--lr), or look for numbers that "
+            "are not finite in the teacher"
         )
 
     def means(self, n_blocks: int) -> npt.NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,7 +13,7 @@ from mpi4py import MPI
 from hpc.comm.buffers import Transport
 from hpc.comm.devices import place
 from hpc.comm.waiting import Waiting
-from hpc.comm.world import owned, together
+from hpc.comm.world import AgreedError, owned, together
 from hpc.io.errors import InputError
 from hpc.io.images import ImagesFile, open_images
 from hpc.io.outputs import check_outputs
@@ -21,6 +21,8 @@ from hpc.pipebd.devices import choose_transport, describe, make_transport
 from hpc.pipebd.recipe import Recipe
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+MOST_THREADS, MOST_LR = 1024, 1e30
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def session(
     ------
     AgreedError : on all ranks, for whatever is wrong on any.
     """
-    torch.set_num_threads(args.threads if args.threads > 0 else 1)
+    torch.set_num_threads(args.threads if 0 < args.threads <= MOST_THREADS else 1)
     with owned(world) as comm, contextlib.ExitStack() as open_files:
         with together(comm):
             check_options(args, comm)
@@ -69,10 +71,29 @@ def check_options(args: argparse.Namespace, comm: MPI.Comm) -> None:
         value = getattr(args, name, None)
         if value is not None and value < 1:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected at least 1")
+    if args.threads > MOST_THREADS:
+        raise InputError(f"--threads {args.threads}: expected at most {MOST_THREADS}")
+    held_out = getattr(args, "validation", 0.0)
+    if not 0 <= held_out < 1:
+        raise InputError(f"--validation {held_out}: expected a share from 0 to below 1")
+    lr = getattr(args, "lr", None)
+    if lr is not None and not 0 < lr < MOST_LR:
+        raise InputError(f"--lr {lr}: expected a positive number below {MOST_LR:g}")
     if args.batch < comm.size and not hasattr(args, "schedule"):
         raise InputError(f"--batch {args.batch}: smaller than the number of ranks, {comm.size}")
     if comm.rank == 0:
         check_outputs(vars(args), ["out", "json", "trace", "architecture_out"])
+
+
+def check_same_blocks(comm: MPI.Comm, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise AgreedError on all ranks unless all have blocks of the same shapes. Collective."""
+    everyone = comm.allgather(list(shapes))
+    for rank, found in enumerate(everyone):
+        if found != everyone[0]:
+            raise AgreedError(
+                f"--blocks gives rank {rank} {len(found) - 1} blocks of shapes {found[1:]}, "
+                f"rank 0 {len(everyone[0]) - 1} of {everyone[0][1:]}; expected the same on all"
+            )
 
 
 def recipe_of(args: argparse.Namespace, file: ImagesFile) -> Recipe:

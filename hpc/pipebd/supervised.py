@@ -90,7 +90,7 @@ def _checked(losses: torch.Tensor, epoch: int) -> float:
     if len(bad) or not isfinite(mean):
         step = int(bad[0])
         raise AgreedError(
-            f"the loss is {float(losses[step])} in step {step} of epoch {epoch}: "
+            f"the loss is {float(losses[step])} in step {step} of epoch {epoch + 1}: "
             "lower the learning rate (--lr)"
         )
     return mean

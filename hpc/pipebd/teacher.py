@@ -40,9 +40,9 @@ def read_teacher(path: str | os.PathLike[str]) -> State:
     """
     state = load(path, "a state dict that can be loaded", mapped=True)
     if not isinstance(state, Mapping) or not all(
-        isinstance(value, torch.Tensor) for value in state.values()
+        isinstance(key, str) and isinstance(value, torch.Tensor) for key, value in state.items()
     ):
-        raise FormatError(f"{path}: holds a {type(state).__name__}, expected a state dict")
+        raise FormatError(f"{path}: holds a {type(state).__name__}, expected tensors by name")
     return state
 
 

@@ -22,6 +22,8 @@ def load(path: str | os.PathLike[str], what: str, mapped: bool = False) -> objec
     ------
     FormatError : no such file; not of torch.save; damaged; holds more than plain data.
     """
+    if os.path.isdir(path):
+        raise FormatError(f"{path}: is a folder, expected {what}")
     if not os.path.isfile(path):
         raise FormatError(f"{path}: no such file")
     mapped = mapped and zipfile.is_zipfile(path)  # torch before 1.6 wrote files that cannot be

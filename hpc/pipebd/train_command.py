@@ -20,7 +20,7 @@ from hpc.pipebd.preparation import Prepared, TrainingOptions, prepare
 from hpc.pipebd.profile import Profile, check_fits
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
-from hpc.pipebd.session import recipe_of, session
+from hpc.pipebd.session import check_same_blocks, recipe_of, session
 from hpc.pipebd.train_report import report, tell_epoch
 from hpc.report.progress import progress
 from hpc.report.trace import SpanLog
@@ -41,6 +41,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(here.comm):
             prepared = prepare(recipe_of(args, here.file), _options(args), here.file, here.device)
             profile = _check(args, prepared)
+        check_same_blocks(here.comm, [b.shape for b in prepared.program.boundaries])
         measured = partial(measure_prepared, here, prepared, args.profile_steps, not args.quiet)
         n_blocks = prepared.program.n_blocks
         plan = plan_run(here.comm, args.schedule, n_blocks, args.batch, profile, measured)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
@@ -114,14 +115,23 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
         events = [event for event in data["traceEvents"] if event["ph"] == "X"]
         spans = tuple(map(_span, events))
         about = dict(data.get("otherData", {}))
+        _check_about(about)
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, KeyError, TypeError) as error:
-        kind = type(error).__name__
-        raise FormatError(f"{path}: not a trace of a run ({kind}: {error})") from error
+    except (ValueError, KeyError, TypeError, OverflowError, AttributeError) as error:
+        raise FormatError(f"{path}: not a trace of a run, or damaged") from error
     if not spans:
         raise FormatError(f"{path}: a trace without any span")
     return Trace(spans, about)
+
+
+def _check_about(about: Mapping[str, Any]) -> None:
+    """Raise ValueError or TypeError for predictions that are no sensible numbers."""
+    predicted = about.get("predicted_step_s")
+    numbers = [] if predicted is None else [predicted]
+    for number in (*numbers, *(about.get("predicted_idle") or ())):
+        if not 0 <= float(number) < math.inf or isinstance(number, str):
+            raise ValueError(number)
 
 
 def _span(event: Mapping[str, Any]) -> Span:

@@ -125,3 +125,29 @@ def test_a_flipped_bit_is_found(path):
     path.write_bytes(content)
     with pytest.raises(FormatError, match="checksum"), open_images(path) as file:
         file.pixels("train")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("pad", "x"),
+        ("pad", -1),
+        ("pad", 10**9),
+        ("side", float("nan")),
+        ("mean", "x"),
+        ("std", None),
+    ],
+)
+def test_attributes_that_are_no_numbers(path, name, value):
+    with h5py.File(path, "r+") as file:
+        if value is None:
+            del file.attrs[name]
+        else:
+            file.attrs[name] = value
+    with pytest.raises(FormatError, match=r"x\.h5"), open_images(path):
+        pass
+
+
+def test_what_goes_wrong_beside_the_file_is_not_blamed_on_it(path):
+    with pytest.raises(RuntimeError, match=r"^of training$"), open_images(path):
+        raise RuntimeError("of training")

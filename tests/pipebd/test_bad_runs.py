@@ -113,7 +113,7 @@ def test_profiles_of_something_else(comm, folder, refused_train, change, says):
 
 
 @pytest.mark.mpi
-def test_blocks_that_cannot_be_used(refused_train):
+def test_blocks_that_cannot_be_used(comm, refused_train):
     def blocks(name):
         return refused_train("--blocks", f"{BLOCKS}:{name}", workload=None, data="tiny.h5")
 
@@ -122,6 +122,10 @@ def test_blocks_that_cannot_be_used(refused_train):
     assert "expected the teacher's (4, 6, 6)" in message
     assert "RuntimeError: no such teacher" in blocks("raising")
     assert "returned a str, expected a list of BlockPair" in blocks("nothing")
+    assert "the student makes torch.float64 of torch.float32" in blocks("other_dtype")
+    assert "block 1 (b): its student shares parameters with that of block 0 (a)" in blocks("shared")
+    if comm.size > 1:
+        assert "--blocks gives rank 1 1 blocks" in blocks("by_rank")
     message = refused_train("--blocks", f"{BLOCKS}:good", data="tiny.h5")
     assert "either one of the workloads" in message
     message = refused_train("--blocks", f"{BLOCKS}:good", workload=None)
@@ -149,17 +153,20 @@ def test_teachers_and_data_that_do_not_fit(comm, folder, refused_train):
 def test_what_other_commands_refuse(comm, folder, refused):
     if comm.rank == 0:
         torch.save({"a": torch.zeros(1)}, folder / "no.pt")
+        torch.save({1: torch.zeros(1)}, folder / "number.pt")
         (folder / "cut.pt").write_bytes((folder / "no.pt").read_bytes()[:-200])
         (folder / "found.json").write_text('{"blocks": []}')
     comm.Barrier()
     assert "no.pt: not a student file" in refused("finetune", folder / "no.pt")
     assert "none.pt: no such file" in refused("evaluate", folder / "none.pt")
-    for damaged in ("no.pt", "x.h5", "cut.pt"):
+    for damaged in ("no.pt", "x.h5", "cut.pt", "number.pt"):
         message = refused("train", VGG, "--teacher", folder / damaged, "--width", 0.03)
         assert damaged in message and "weights_only" not in message
     assert "expected positive, finite numbers" in refused("teacher", VGG, "--width", "inf")
     message = refused("teacher", "mobilenetv2-proxyless", "--no-batch-norm")
     assert "mobilenetv2-proxyless does not take batch_norm; its options: none" in message
+    assert "--threads 5000: expected at most 1024" in refused("teacher", VGG, "--threads", 5000)
+    assert "--validation nan: expected a share" in refused("teacher", VGG, "--validation", "nan")
     message = refused("teacher", VGG, "--lr", 0)
     assert "--lr 0.0: expected a positive number" in message
     message = refused("teacher", VGG, "--out", folder / "no" / "t.pt")
@@ -199,4 +206,4 @@ def test_a_loss_that_is_not_finite_ends_all_ranks(tmp_path, schedule):
     )  # fmt: skip
     assert ran.returncode not in (0, 124), ran.stderr
     assert "the loss of block 1 (block1) is" in ran.stderr
-    assert "in step 3 of epoch 0 on rank" in ran.stderr
+    assert "in step 3 of epoch 1 on rank" in ran.stderr

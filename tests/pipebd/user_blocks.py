@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from mpi4py import MPI
 from torch import nn
 
 from hpc.pipebd.blocks import BlockPair
@@ -17,6 +18,26 @@ def good():
 
 def misshapen():
     return [BlockPair(nn.Conv2d(3, 4, 3), nn.Conv2d(3, 5, 3))]
+
+
+def other_dtype():
+    return [BlockPair(nn.Conv2d(3, 4, 3), nn.Sequential(nn.Conv2d(3, 4, 3), Doubled()))]
+
+
+def shared():
+    student = nn.Conv2d(3, 3, 3, padding=1)
+    return [BlockPair(nn.Conv2d(3, 3, 3, padding=1), student, name=name) for name in "ab"]
+
+
+def by_rank():
+    return good()[: 1 + (MPI.COMM_WORLD.rank == 0)]
+
+
+class Doubled(nn.Module):
+    """Gives another dtype."""
+
+    def forward(self, x):
+        return x.double()
 
 
 def raising():
