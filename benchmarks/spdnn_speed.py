@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=120)
     parser.add_argument("--images", type=int, default=60000)
     parser.add_argument("--peer-images", type=int, default=2000)
-    parser.add_argument("--batch", type=int, default=2048)
+    parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=("kernels", "inference"))
     parser.add_argument("--ours-only", action="store_true", help="inference without the peers")
@@ -171,7 +171,13 @@ def inference(args: argparse.Namespace, network: Path, plan: Path, images: Path)
     ours = {
         "ours, 1 rank": (network, 1, ()),
         "ours, 2 ranks": (network, 2, ("--plan", plan)),
-        "ours, every column, 2 ranks": (network, 2, ("--plan", plan, "--no-merge")),
+        "ours, 2 ranks, replicas": (network, 2, ("--replicas", 2)),
+        "ours, every column, 2 ranks": (network, 2, ("--plan", plan, "--no-merge", "--batch", 256)),
+        "ours, every column, 2 ranks, replicas": (
+            network,
+            2,
+            ("--replicas", 2, "--no-merge", "--batch", 256),
+        ),
     }
     peers = (
         {}
