@@ -207,7 +207,7 @@ def text(file: h5py.File, name: str) -> str:
         return value.decode() if isinstance(value, bytes) else str(value + "")
     except (TypeError, ValueError) as error:
         raise FormatError(
-            f"{file.filename}: attribute '{name}' is {value!r}, expected text"
+            f"{file.filename}: attribute '{name}' is {value}, expected text"
         ) from error
 
 
@@ -218,8 +218,9 @@ def mapping(file: h5py.File, name: str) -> Any:
     ------
     FormatError : missing or not JSON.
     """
+    written = text(file, name)
     try:
-        return json.loads(text(file, name))
+        return json.loads(written)
     except ValueError as error:
         raise FormatError(f"{file.filename}: attribute '{name}' is not JSON ({error})") from error
 

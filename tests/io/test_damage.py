@@ -1,9 +1,13 @@
 """A flipped byte or a cut end of any of our files is a clear error, or changes nothing."""
 
+import re
+
+import h5py
 import numpy as np
 import pytest
 
 from hpc.io.errors import FormatError
+from hpc.io.halo import Traffic
 from hpc.io.network import open_network, read_header, write_network
 from hpc.io.plan import Plan, read_plan, write_plan
 from hpc.io.samples import create_samples, open_samples
@@ -122,3 +126,54 @@ def test_cut_ends(tmp_path, kind):
         path.write_bytes(whole[:length])
         with pytest.raises(FormatError, match=path.name):
             content(path)
+
+
+def change(path, name, value):
+    """Set an attribute, or the first number of a dataset (rewritten, so that its sum is right)."""
+    with h5py.File(path, "r+") as file:
+        if name in file:
+            data = file[name][:]
+            data[0] = value
+            del file[name]
+            file.create_dataset(name, data=data)
+        else:
+            file.attrs[name] = value
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "says"),
+    [
+        ("network", "clip", np.nan, "'clip' is nan in layer 1"),
+        ("network", "sizes", 2**40, "expected two or more of 1..2147483647"),
+        ("samples", "scale", np.nan, "attribute 'scale' is nan, expected a finite number"),
+        ("plan", "parts", 0, "a plan for 0 parts, expected 1 or more"),
+        ("plan", "asked", 3, "'asked' is 3, expected text"),
+        ("plan", "asked", "{", "attribute 'asked' is not JSON"),
+    ],
+)
+def test_what_no_checksum_can_tell(tmp_path, kind, name, value, says):
+    write, content = KINDS[kind]
+    path = write(tmp_path)
+    change(path, name, value)
+    with pytest.raises(FormatError, match=re.escape(says)):
+        content(path)
+
+
+def test_traffic_below_nothing(tmp_path):
+    path = tmp_path / "plan.h5"
+    traffic = Traffic(*(np.full((2, 2), n, np.int64) for n in (3, -1, 5)))
+    owners = tuple(np.array([0, 1, 1]) for _ in range(3))
+    write_plan(path, Plan(2, owners, "f", {}, traffic))
+    with pytest.raises(FormatError, match="'traffic' counts less than nothing"):
+        read_plan(path)
+
+
+def test_how_much_is_missing_of_a_cut_file(tmp_path):
+    path = network_file(tmp_path)
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes()[: size // 2])
+    with pytest.raises(FormatError, match=f"truncated file of .*, expected {size:,}"):
+        read_header(path)
+    path.write_bytes(b"")
+    with pytest.raises(FormatError, match="empty, expected an HDF5 file"):
+        read_header(path)
