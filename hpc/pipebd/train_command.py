@@ -53,7 +53,8 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
             plan.packing, args.queue, Tally(log) if args.trace else Tally(),
         )  # fmt: skip
         with progress("train", rounds_of(job), here.first and not args.quiet) as job.advance:
-            tell = tell_epoch if here.first else lambda epoch: None
+            tells = here.first or plan.choice.name == "ls"  # there a rank knows only its blocks
+            tell = tell_epoch if tells else lambda epoch: None
             found = distill(job, prepared.network.head, not prepared.network.searching, tell)
         report(args, here, prepared, plan, found, log)
     return 0
@@ -103,7 +104,7 @@ def _say_start(args: argparse.Namespace, prepared: Prepared, plan: Plan) -> None
     print(f"workload   {prepared.recipe.label}, {prepared.program.n_blocks} blocks")
     print(f"schedule   {shown(plan)}")
     if plan.choice.schedule is not None and plan.choice.schedule.idle:
-        print(f"note       {plan.choice.schedule.idle} ranks stay idle: more than are useful")
+        print(f"note       ranks idle, more than are useful: {plan.choice.schedule.idle}")
     if args.teacher is None and prepared.recipe.workload:
         print("warning    no --teacher: the teacher's weights are random")
     print(end="", flush=True)
