@@ -86,7 +86,8 @@ def passes(args: argparse.Namespace, network: Path, plan: Path, waves: int) -> d
 
     out = args.work / "network.json"
     command = [
-        "ip", "netns", "exec", "h1", MPIRUN, "-localhost", "10.77.0.1", "-launcher", "ssh", "-launcher-exec", args.tools / "nsexec.sh", "-hosts", "10.77.0.1,10.77.0.2",
+        "ip", "netns", "exec", "h1", MPIRUN, "-localhost", "10.77.0.1", "-launcher", "ssh",
+        "-launcher-exec", args.tools / "nsexec.sh", "-hosts", "10.77.0.1,10.77.0.2",
         "-n", 2, sys.executable, "benchmarks/on_ranks.py", network, "--plan", plan,
         "--batch", args.batch, "--waves", waves, "--repeats", args.repeats,
         "--only", "forward", "kernels", "--json", out,
