@@ -8,6 +8,7 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +33,11 @@ def figures(path: Path, *command: object, ranks: int = 0) -> dict[str, Any]:
     run(*command, "--json", path, ranks=ranks)
     found: dict[str, Any] = json.loads(path.read_text())
     return found
+
+
+def ratio(seconds: dict[str, list[float]], slow: str, fast: str) -> float:
+    """Return the median over the rounds of slow / fast."""
+    return median(a / b for a, b in zip(seconds[slow], seconds[fast], strict=True))
 
 
 def machine() -> str:

@@ -10,6 +10,7 @@ and with several: no delay, then a delay, then a limited rate.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -82,8 +83,6 @@ def delayed(switch: Path, delay_us: int, rate_mbit: int) -> Iterator[None]:
 
 
 def passes(args: argparse.Namespace, network: Path, plan: Path, waves: int) -> dict[str, Any]:
-    import json
-
     out = args.work / "network.json"
     command = [
         "ip", "netns", "exec", "h1", MPIRUN, "-localhost", "10.77.0.1", "-launcher", "ssh",

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from peers import graphblas_loop, scipy_loop, torch_loop
-from running import figures, keep, machine, run
+from running import figures, keep, machine, ratio, run
 from scipy import sparse
 
 from hpc.io.halo import Part
@@ -88,11 +88,6 @@ def alternate(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, l
             if number:
                 seconds[name].append(thread_time() - began)
     return seconds
-
-
-def ratio(seconds: dict[str, list[float]], slow: str, fast: str) -> float:
-    """Return the median over the rounds of slow / fast."""
-    return median(a / b for a, b in zip(seconds[slow], seconds[fast], strict=True))
 
 
 def kernels(network: Path, rounds: int) -> dict[str, float]:

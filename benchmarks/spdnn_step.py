@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from running import figures, keep, machine, run
+from running import figures, keep, machine, ratio, run
 
 from hpc.io.network import open_network
 from hpc.report.figures import table
@@ -48,10 +48,6 @@ def main() -> None:
     ]
     print(table(["", "ms a step", "times ours on 2 ranks"], rows))
     keep("spdnn_step", {"seconds": seconds, "ours_s": base})
-
-
-def ratio(seconds: dict[str, list[float]], slow: str, fast: str) -> float:
-    return median(a / b for a, b in zip(seconds[slow], seconds[fast], strict=True))
 
 
 def rounds(args: argparse.Namespace, network: Path, plan: Path) -> dict[str, list[float]]:

@@ -7,6 +7,7 @@ epoch), augmentation by (seed, epoch, sample).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,7 @@ def hold_out(n_images: int, share: float, seed: int) -> tuple[Indices, Indices]:
     ------
     InputError : a share that leaves one of the two empty.
     """
-    n_held = round(n_images * share)
+    n_held = round(n_images * share) if isfinite(share) else 0
     if not 0 < n_held < n_images:
         raise InputError(f"holding out {share:g} of {n_images} images leaves nothing on one side")
     order = numpy_generator(Draw.HOLD_OUT, seed).permutation(n_images)

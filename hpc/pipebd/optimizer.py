@@ -49,15 +49,18 @@ def set_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
         group["lr"] = lr
 
 
+MOST_LR = 1e30
+
+
 def rated(settings: SgdSettings, lr: float | None) -> SgdSettings:
     """Return the settings with the rate that the user gave, if any.
 
     Raises
     ------
-    InputError : a rate that is not positive and finite.
+    InputError : a rate that is not positive, or so large that float32 does not hold its multiples.
     """
     if lr is None:
         return settings
-    if not 0 < lr < float("inf"):
-        raise InputError(f"--lr {lr}: expected a positive number")
+    if not 0 < lr < MOST_LR:
+        raise InputError(f"--lr {lr}: expected a positive number below {MOST_LR:g}")
     return replace(settings, lr=lr)

@@ -22,7 +22,7 @@ from hpc.pipebd.recipe import Recipe
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
-MOST_THREADS, MOST_LR = 1024, 1e30
+MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,6 @@ def check_options(args: argparse.Namespace, comm: MPI.Comm) -> None:
     held_out = getattr(args, "validation", 0.0)
     if not 0 <= held_out < 1:
         raise InputError(f"--validation {held_out}: expected a share from 0 to below 1")
-    lr = getattr(args, "lr", None)
-    if lr is not None and not 0 < lr < MOST_LR:
-        raise InputError(f"--lr {lr}: expected a positive number below {MOST_LR:g}")
     if args.batch < comm.size and not hasattr(args, "schedule"):
         raise InputError(f"--batch {args.batch}: smaller than the number of ranks, {comm.size}")
     if comm.rank == 0:

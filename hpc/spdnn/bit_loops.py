@@ -11,7 +11,8 @@ import numpy as np
 from numba import types
 
 from hpc.spdnn.bit_vectors import add_where
-from hpc.spdnn.vectors import add, clamp, load, store, zeros
+from hpc.spdnn.numba_loops import finish_row
+from hpc.spdnn.vectors import zeros
 
 
 def product_types(dtype):
@@ -62,16 +63,11 @@ def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scrat
     """
     indptr, indices, data = weights
     places, last, bias, low, high, add_to = output
+    limits = low, high, add_to
     for panel in range(panels[0], panels[1]):
         x_at = panel * x_pitch
         for r in range(len(places)):
             total = zeros(z, 64)
             for e in range(indptr[r], indptr[r + 1]):
                 total = add_where(total, words[x_at + np.intp(indices[e])], data[e])
-            place = np.intp(places[r])
-            at = panel * z_pitch + place * 64
-            if add_to:
-                total = add(load(z, at, 64), total)
-            if last[r]:
-                total = clamp(total, bias[place], low, high)
-            store(z, at, total)
+            finish_row(total, r, places, last, bias, limits, z, panel * z_pitch, 64, 64)

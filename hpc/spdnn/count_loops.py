@@ -12,7 +12,7 @@ from numba import njit
 
 from hpc.spdnn.bit_loops import product_types
 from hpc.spdnn.count_vectors import load_words, most_of, no_words, odd_of, scaled_counts
-from hpc.spdnn.vectors import add, clamp, load, store
+from hpc.spdnn.numba_loops import finish_row
 
 
 def signatures(dtype):
@@ -69,23 +69,14 @@ def _counted(indices, first, stop, scratch):
     return ones, twos, fours, eights, sixteens, last
 
 
-@njit(inline="always")
-def _finish(total, z, at, place, output, finished):
-    _, _, bias, low, high, add_to = output
-    if add_to:
-        total = add(load(z, at, 64), total)
-    if finished:
-        total = clamp(total, bias[place], low, high)
-    store(z, at, total)
-
-
 def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scratch):
     """Set rows of z to W x, or add W x to them; as `bit_loops.multiply`, for equal weights.
 
     weights : a row has at most 63, all equal. scratch : uint32, eight for each row of x.
     """
     indptr, indices, data = weights
-    places, last = output[0], output[1]
+    places, last, bias, low, high, add_to = output
+    limits = low, high, add_to
     for panel in range(panels[0], panels[1], 4):
         count = min(4, panels[1] - panel)
         _side_by_side(words, panel, count, x_pitch, columns, scratch)
@@ -93,15 +84,15 @@ def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scrat
             first, stop = indptr[r], indptr[r + 1]
             planes = _counted(indices, first, stop, scratch)
             weight = data[first] if stop > first else data.dtype.type(0)
-            place = np.intp(places[r])
-            at = panel * z_pitch + place * 64
-            _finish(scaled_counts(z, planes, 0, weight), z, at, place, output, last[r])
-            at += z_pitch
+            at = panel * z_pitch
+            total = scaled_counts(z, planes, 0, weight)
+            finish_row(total, r, places, last, bias, limits, z, at, 64, 64)
             if count > 1:
-                _finish(scaled_counts(z, planes, 1, weight), z, at, place, output, last[r])
-            at += z_pitch
+                total = scaled_counts(z, planes, 1, weight)
+                finish_row(total, r, places, last, bias, limits, z, at + z_pitch, 64, 64)
             if count > 2:
-                _finish(scaled_counts(z, planes, 2, weight), z, at, place, output, last[r])
-            at += z_pitch
+                total = scaled_counts(z, planes, 2, weight)
+                finish_row(total, r, places, last, bias, limits, z, at + 2 * z_pitch, 64, 64)
             if count > 3:
-                _finish(scaled_counts(z, planes, 3, weight), z, at, place, output, last[r])
+                total = scaled_counts(z, planes, 3, weight)
+                finish_row(total, r, places, last, bias, limits, z, at + 3 * z_pitch, 64, 64)

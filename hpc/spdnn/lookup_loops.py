@@ -20,7 +20,8 @@ from hpc.spdnn.bit_vectors import (
     store_lanes,
     sums_of,
 )
-from hpc.spdnn.vectors import add, clamp, load, store, zeros
+from hpc.spdnn.numba_loops import finish_row
+from hpc.spdnn.vectors import zeros
 
 
 def signatures(dtype):
@@ -38,23 +39,14 @@ def _spread_words(words, at, other, both, columns, lanes):
         store_lanes(lanes, column * 16, spread_words(low, high))
 
 
-@njit(inline="always")
-def _finish(total, z, at, place, output, finished):
-    _, _, bias, low, high, add_to = output
-    if add_to:
-        total = add(load(z, at, 64), total)
-    if finished:
-        total = clamp(total, bias[place], low, high)
-    store(z, at, total)
-
-
 def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scratch):
     """Set rows of z to W x, or add W x to them; as `bit_loops.multiply`.
 
     scratch : uint32, sixteen for each row of x.
     """
     indptr, indices, data = weights
-    places, last = output[0], output[1]
+    places, last, bias, low, high, add_to = output
+    limits = low, high, add_to
     zero = data.dtype.type(0)
     for panel in range(panels[0], panels[1], 2):
         both = panel + 1 < panels[1]
@@ -77,8 +69,7 @@ def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scrat
                 sums = sums_of(z, data[e], zero, zero, zero)
                 numbers = load_lanes(scratch, np.intp(indices[e]) * 16)
                 one, two = add_picked(one, sums, numbers, 0), add_picked(two, sums, numbers, 4)
-            place = np.intp(places[r])
-            z_at = panel * z_pitch + place * 64
-            _finish(one, z, z_at, place, output, last[r])
+            z_at = panel * z_pitch
+            finish_row(one, r, places, last, bias, limits, z, z_at, 64, 64)
             if both:
-                _finish(two, z, z_at + z_pitch, place, output, last[r])
+                finish_row(two, r, places, last, bias, limits, z, z_at + z_pitch, 64, 64)

@@ -49,7 +49,12 @@ def _sum_from(total, indices, data, first, stop, x, x_at, width, lanes):
 
 
 @njit(inline="always")
-def _finish(total, r, places, last, bias, limits, z, z_at, width, lanes):
+def finish_row(total, r, places, last, bias, limits, z, z_at, width, lanes):
+    """Store the sums of row number r; add to z, apply bias and limits, as `multiply` says.
+
+    Arrays come one by one: a tuple that is taken apart in a loop counts references there.
+    limits : (low, high, add_to).
+    """
     low, high, add_to = limits
     place = np.intp(item(places, r))
     if add_to:
@@ -69,7 +74,7 @@ def _multiply_tile(weights, output, x, x_at, z, z_at, width, rows, lanes):
         for e in range(indptr[r], indptr[r + 1]):
             row = load(x, x_at + np.intp(item(indices, e)) * width, lanes)
             total = add_scaled(total, item(data, e), row)
-        _finish(total, r, places, last, bias, limits, z, z_at, width, lanes)
+        finish_row(total, r, places, last, bias, limits, z, z_at, width, lanes)
 
 
 @njit(inline="always")
@@ -96,10 +101,10 @@ def _multiply_four(weights, output, x, x_at, z, z_at, width, rows, lanes):
         two = _sum_from(two, indices, data, b + both, c, x, x_at, width, lanes)
         three = _sum_from(three, indices, data, c + both, d, x, x_at, width, lanes)
         four = _sum_from(four, indices, data, d + both, indptr[r + 4], x, x_at, width, lanes)
-        _finish(one, r, places, last, bias, limits, z, z_at, width, lanes)
-        _finish(two, r + 1, places, last, bias, limits, z, z_at, width, lanes)
-        _finish(three, r + 2, places, last, bias, limits, z, z_at, width, lanes)
-        _finish(four, r + 3, places, last, bias, limits, z, z_at, width, lanes)
+        finish_row(one, r, places, last, bias, limits, z, z_at, width, lanes)
+        finish_row(two, r + 1, places, last, bias, limits, z, z_at, width, lanes)
+        finish_row(three, r + 2, places, last, bias, limits, z, z_at, width, lanes)
+        finish_row(four, r + 3, places, last, bias, limits, z, z_at, width, lanes)
         r += 4
     _multiply_tile(weights, output, x, x_at, z, z_at, width, (r, rows[1]), lanes)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from hpc.io.errors import InputError
+from hpc.io.ownership import owned_range
 
 LEAST_WORK = 400_000
 """Weights times columns of a thread's piece: below, waking a thread takes longer than the piece."""
@@ -44,5 +45,5 @@ def pieces(span: Span, parts: int) -> list[Span]:
     """Return the parts of a span: contiguous, as equal as can be, none empty unless it is. Pure."""
     first, stop = span
     parts = max(1, min(parts, stop - first))
-    bounds = [first + (stop - first) * part // parts for part in range(parts + 1)]
-    return [(bounds[part], bounds[part + 1]) for part in range(parts)]
+    spans = (owned_range(stop - first, parts, part) for part in range(parts))
+    return [(first + start, first + end) for start, end in spans]

@@ -5,9 +5,8 @@ While one wave's messages move, the others are computed (`forward.Forward.run`).
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from hpc.io.errors import InputError
+from hpc.io.ownership import owned_range
 
 LEAST_WORK = 10_000_000
 """Weights times columns of a layer on a rank below which a second wave costs more than it hides:
@@ -30,8 +29,7 @@ def deep_waves(panels: int, edges: float, width: int) -> int:
 def wave_spans(panels: int, waves: int) -> list[slice]:
     """Return the panels of each wave: contiguous, sizes differing by one at most, none empty."""
     waves = max(1, min(waves, panels))
-    bounds = [panels * wave // waves for wave in range(waves + 1)]
-    return [slice(first, last) for first, last in pairwise(bounds)]
+    return [slice(*owned_range(panels, waves, wave)) for wave in range(waves)]
 
 
 def check_waves(waves: int | None) -> None:
