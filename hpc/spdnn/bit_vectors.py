@@ -11,27 +11,13 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core.datamodel import models
-from numba.extending import intrinsic, register_model
+from numba.extending import intrinsic
 
-from hpc.spdnn.vectors import INT32, Vector, address, call_llvm, spread
+from hpc.spdnn.vectors import INT32, Vector, WholeNumbers, address, call_llvm, loaded, spread
 
-LANES = ir.VectorType(INT32, 16)
-
-
-class Lanes(types.Type):
-    """The numba type of sixteen 32-bit lanes."""
-
-    def __init__(self) -> None:
-        super().__init__("Lanes")
-
-
-@register_model(Lanes)
-class LanesModel(models.PrimitiveModel):
-    """Lanes are one LLVM value."""
-
-    def __init__(self, manager: Any, kind: Lanes) -> None:
-        super().__init__(manager, kind, LANES)
+LANES_TYPE = WholeNumbers(32, 16)
+"""Sixteen 32-bit lanes."""
+LANES = LANES_TYPE.code
 
 
 @intrinsic
@@ -39,10 +25,9 @@ def load_lanes(typing: Any, array: Any, offset: Any) -> Any:
     """load_lanes(array, offset): sixteen 32-bit numbers from a flat array."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at = address(context, builder, signature.args[0], *arguments)
-        return builder.load(builder.bitcast(at, LANES.as_pointer()), align=4)
+        return loaded(context, builder, signature.args[0], arguments, LANES, 4)
 
-    return Lanes()(array, types.intp), code
+    return LANES_TYPE(array, types.intp), code
 
 
 @intrinsic
@@ -75,7 +60,7 @@ def spread_words(typing: Any, low: Any, high: Any) -> Any:
                 )
         return total
 
-    return Lanes()(types.uint64, types.uint64), code
+    return LANES_TYPE(types.uint64, types.uint64), code
 
 
 @intrinsic

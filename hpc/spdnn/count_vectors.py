@@ -10,30 +10,15 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core.datamodel import models
-from numba.extending import intrinsic, register_model
+from numba.extending import intrinsic
 
-from hpc.spdnn.vectors import INT32, Vector, address, spread
+from hpc.spdnn.vectors import INT32, Vector, WholeNumbers, loaded, spread
 
-INT64 = ir.IntType(64)
-WORDS = ir.VectorType(INT64, 4)
+WORDS_TYPE = WholeNumbers(64, 4)
+"""Four 64-bit words."""
+WORDS = WORDS_TYPE.code
 PLANES = 6
 """Binary digits of a count: rows of up to 63 weights."""
-
-
-class Words(types.Type):
-    """The numba type of four 64-bit words."""
-
-    def __init__(self) -> None:
-        super().__init__("Words")
-
-
-@register_model(Words)
-class WordsModel(models.PrimitiveModel):
-    """Words are one LLVM value."""
-
-    def __init__(self, manager: Any, kind: Words) -> None:
-        super().__init__(manager, kind, WORDS)
 
 
 @intrinsic
@@ -43,7 +28,7 @@ def no_words(typing: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return ir.Constant(WORDS, [0] * 4)
 
-    return Words()(), code
+    return WORDS_TYPE(), code
 
 
 @intrinsic
@@ -51,10 +36,9 @@ def load_words(typing: Any, array: Any, offset: Any) -> Any:
     """load_words(array, offset): four words from a flat array."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at = address(context, builder, signature.args[0], *arguments)
-        return builder.load(builder.bitcast(at, WORDS.as_pointer()), align=4)
+        return loaded(context, builder, signature.args[0], arguments, WORDS, 4)
 
-    return Words()(array, types.intp), code
+    return WORDS_TYPE(array, types.intp), code
 
 
 @intrinsic

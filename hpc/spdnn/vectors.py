@@ -35,6 +35,22 @@ class VectorModel(models.PrimitiveModel):
         super().__init__(manager, kind, ir.VectorType(element, kind.lanes))
 
 
+class WholeNumbers(types.Type):
+    """The numba type of `lanes` whole numbers of `bits` bits each; code: its LLVM type."""
+
+    def __init__(self, bits: int, lanes: int) -> None:
+        self.code = ir.VectorType(ir.IntType(bits), lanes)
+        super().__init__(f"WholeNumbers({bits} x {lanes})")
+
+
+@register_model(WholeNumbers)
+class WholeNumbersModel(models.PrimitiveModel):
+    """They are one LLVM value."""
+
+    def __init__(self, manager: Any, kind: WholeNumbers) -> None:
+        super().__init__(manager, kind, kind.code)
+
+
 def _bits(vector: Any) -> int:
     return 64 if isinstance(vector.element, ir.DoubleType) else 32
 
@@ -43,6 +59,14 @@ def address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any
     """Return the address of a flat array's number at `offset`."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [offset])
+
+
+def loaded(
+    context: Any, builder: Any, array_type: Any, arguments: Any, vector: Any, align: int
+) -> Any:
+    """Return a vector of LLVM type `vector` read at arguments = (array, offset, ...)."""
+    at = address(context, builder, array_type, *arguments[:2])
+    return builder.load(builder.bitcast(at, vector.as_pointer()), align=align)
 
 
 def spread(builder: Any, vector: Any, scalar: Any) -> Any:
@@ -76,9 +100,9 @@ def load(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
     kind = Vector(array.dtype, lanes.literal_value)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at = address(context, builder, signature.args[0], *arguments[:2])
-        at = builder.bitcast(at, context.get_value_type(kind).as_pointer())
-        return builder.load(at, align=array.dtype.bitwidth // 8)
+        vector = context.get_value_type(kind)
+        align = array.dtype.bitwidth // 8
+        return loaded(context, builder, signature.args[0], arguments, vector, align)
 
     return kind(array, types.intp, lanes), code
 
@@ -218,9 +242,9 @@ def load_registers(typing: Any, array: Any, offset: Any, count: Any) -> Any:
     kind = Vector(array.dtype, count.literal_value * lanes_of(array.dtype))
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at = address(context, builder, signature.args[0], *arguments[:2])
-        at = builder.bitcast(at, context.get_value_type(kind).as_pointer())
-        return builder.load(at, align=array.dtype.bitwidth // 8)
+        vector = context.get_value_type(kind)
+        align = array.dtype.bitwidth // 8
+        return loaded(context, builder, signature.args[0], arguments, vector, align)
 
     return kind(array, types.intp, count), code
 
