@@ -61,6 +61,11 @@ class Asked:
         return bool(self.nodes) and min(self.nodes) > 1
 
     @property
+    def node_shape(self) -> tuple[int, int]:
+        """How many nodes and ranks in each; one node of all ranks if unknown."""
+        return self.nodes or (1, self.parts)
+
+    @property
     def shares(self) -> npt.NDArray[np.float64]:
         """Return what share of the work each part takes: (P,), their sum is 1."""
         weights = np.array(self.weights or [1.0] * self.parts)

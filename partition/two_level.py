@@ -37,7 +37,7 @@ def node_levels(
 
     flat : the plan of least volume. on_layer : called for each layer by every pass over them.
     """
-    nodes, ranks = asked.nodes or (1, asked.parts)
+    nodes, ranks = asked.node_shape
     objective = Volume(prices(nodes, ranks, asked.inter_cost))
     candidates = [flat, _mapped(asked, cut, patterns, flat, on_layer)]
     candidates.append(_two_level(asked, patterns, on_layer))
@@ -55,7 +55,7 @@ def _mapped(
         on_layer()
     if asked.weights or not links.any():  # only equal parts may change names
         return flat
-    graph, (nodes, ranks) = parts_hypergraph(links), asked.nodes or (1, asked.parts)
+    graph, (nodes, ranks) = parts_hypergraph(links), asked.node_shape
     room = np.full(nodes, ranks)
     node_of = repair(graph, cut.solve(graph, room), room)
     names = names_in_nodes(node_of)
@@ -67,7 +67,7 @@ class NodeCut(LayerCut):
 
     def __init__(self, asked: Asked) -> None:
         self._ranked = asked
-        nodes, ranks = asked.nodes or (1, asked.parts)
+        nodes, ranks = asked.node_shape
         weights = tuple(asked.shares.reshape(nodes, ranks).sum(axis=1)) if asked.weights else ()
         self.asked = replace(asked, parts=nodes, weights=weights)
         super().__init__(self.asked)
@@ -101,7 +101,7 @@ class _InsideNodes:
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
-        self._nodes, self._ranks = asked.nodes or (1, asked.parts)
+        self._nodes, self._ranks = asked.node_shape
         shares = asked.shares.reshape(self._nodes, self._ranks)
         self._cuts = [
             LayerCut(replace(asked, parts=self._ranks, weights=tuple(own) if asked.weights else ()))
