@@ -196,13 +196,17 @@ def _blocks(workspace: Floats, items: int, width: int) -> tuple[Floats, Floats, 
     return left, right, workspace[2 * size : 2 * size + items]
 
 
+def _missing(name: str, extra: str, error: ImportError) -> InputError:
+    return InputError(
+        f"kernel '{name}': {error}; pip install 'relaycut[{extra}]' or take --kernel scipy"
+    )
+
+
 def _numba(threads: int) -> Kernel:
     try:
         from hpc.spdnn.numba_kernel import NumbaKernel
     except ImportError as error:
-        raise InputError(
-            f"kernel 'numba': {error}; pip install 'relaycut[fast]' or take --kernel scipy"
-        ) from error
+        raise _missing("numba", "fast", error) from error
     return NumbaKernel(threads)
 
 
@@ -210,9 +214,7 @@ def _torch(threads: int) -> Kernel:
     try:
         from hpc.spdnn.torch_kernel import TorchKernel
     except ImportError as error:
-        raise InputError(
-            f"kernel 'torch': {error}; pip install 'relaycut[pipebd]' or take --kernel scipy"
-        ) from error
+        raise _missing("torch", "pipebd", error) from error
     return TorchKernel()
 
 
