@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class BitsSum(FusedSum):
     def __init__(self, *planned: Any) -> None:
         super().__init__(*planned)
         layer, dtype = planned[1], self._z.dtype
+        _word_loops()  # compiled now, not when the first batch is filled
         self._multiply_bits = [_multiply(weights, dtype) for weights in self._weights]
         bounds = np.cumsum([0, layer.n_in, *map(len, layer.needs)]).tolist()
         self._columns = list(pairwise(bounds))
@@ -67,8 +69,11 @@ def fill_words(raw: npt.NDArray[np.uint8], first: int, columns: int, words: Word
     first : bit of a row's first column, 0..7.
     """
     numbers, pitch = flat(words)
-    fill = loops("hpc.spdnn.bit_loops", np.dtype(np.float32)).fill_words
-    fill(np.ascontiguousarray(raw), first, columns, numbers, pitch)
+    _word_loops().fill_words(np.ascontiguousarray(raw), first, columns, numbers, pitch)
+
+
+def _word_loops() -> SimpleNamespace:
+    return loops("hpc.spdnn.word_loops", np.dtype(np.float32))
 
 
 def countable(weights: Weights) -> bool:

@@ -92,6 +92,9 @@ class Kernel(Protocol):
         delta : (panels, n_out, width). x : (panels, n_ext, width).
         """
 
+    def prepare_training(self, dtype: npt.DTypeLike) -> None:
+        """Make ready what a training step needs, so that the first takes no longer."""
+
     def multiply_by_derivative(
         self, delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
     ) -> None:
@@ -100,6 +103,9 @@ class Kernel(Protocol):
 
 class Elementwise:
     """What a kernel does number by number, unless it has something faster."""
+
+    def prepare_training(self, dtype: npt.DTypeLike) -> None:
+        """Do nothing: there is nothing to compile."""
 
     def multiply_by_derivative(
         self, delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats

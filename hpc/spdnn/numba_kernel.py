@@ -78,6 +78,11 @@ class NumbaKernel(Elementwise):
 
         self.team.run(rows, (0, len(pattern[2])), len(values) * panels * width)
 
+    def prepare_training(self, dtype: npt.DTypeLike) -> None:
+        """Compile the loops, or take them from the cache."""
+        for name in ("numba_loops", "gradient_loops", "element_loops"):
+            loops(f"hpc.spdnn.{name}", np.dtype(dtype))
+
     def multiply_by_derivative(
         self, delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
     ) -> None:

@@ -59,6 +59,7 @@ class Trainer:
         self._runtime, self._shard, self._gradient = runtime, shard, gradient
         self._replicas = replicas
         self._peers = replicas.peers if replicas is not None and replicas.count > 1 else None
+        runtime.kernel.prepare_training(shard.dtype)
         self.parameters = [LayerParameters(layer, shard.dtype) for layer in shard.layers]
         self._loss = loss(
             loss_name, runtime.comm, shard.ids[-1], shard.sizes[-1], runtime.kernel.name == "numba"
