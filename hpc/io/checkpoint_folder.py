@@ -1,0 +1,95 @@
+"""The checkpoints of a folder: numbered, the newest has the largest number."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from hpc.io.checkpoint import Index, check_part, index_path, read_index
+from hpc.io.container import check_writable
+from hpc.io.errors import FormatError, InputError
+
+NAME = re.compile(r"checkpoint-(\d{6,})")
+
+
+def checkpoint_path(root: Path, number: int) -> Path:
+    """Return the folder of a checkpoint."""
+    return root / f"checkpoint-{number:06d}"
+
+
+def make_root(root: Path) -> None:
+    """Make the folder of checkpoints, if it is not there.
+
+    Raises
+    ------
+    InputError : it cannot be made.
+    """
+    if root.exists() and not root.is_dir():
+        raise InputError(f"--checkpoint {root}: is a file, expected a folder")
+    try:
+        root.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--checkpoint {root}: cannot be made ({error.strerror})") from error
+
+
+def check_root(root: Path) -> None:
+    """Raise InputError unless files can be written in the folder."""
+    if not root.is_dir():
+        raise InputError(f"--checkpoint {root}: no such folder here; all ranks must share it")
+    try:
+        check_writable(root / "probe")
+    except InputError as error:
+        raise InputError(f"--checkpoint {error}") from error
+
+
+def numbers(root: Path) -> list[int]:
+    """Return the numbers of all checkpoints, complete or not, the newest first."""
+    found = (NAME.fullmatch(path.name) for path in root.iterdir() if path.is_dir())
+    return sorted((int(name[1]) for name in found if name), reverse=True)
+
+
+def differences(found: dict[str, Any], run: dict[str, Any]) -> str:
+    """Return how two runs differ, '' where they do not: 'batch 50, here 64; seed 1, here 0'."""
+    names = [*run, *(name for name in found if name not in run)]
+    return "; ".join(
+        f"{name} {found.get(name)}, here {run.get(name)}"
+        for name in names
+        if found.get(name) != run.get(name)
+    )
+
+
+def prune(root: Path, keep: int, newest: int) -> None:
+    """Remove what the complete checkpoint `newest` makes superfluous.
+
+    That is all older ones that are not complete, and of the complete ones all but `keep`.
+    """
+    kept = 0
+    for number in numbers(root):
+        path = checkpoint_path(root, number)
+        if number > newest:
+            continue
+        if kept < keep and (number == newest or _looks_complete(path)):
+            kept += 1
+        else:
+            remove(path)
+
+
+def _looks_complete(path: Path) -> bool:
+    """Return whether index and files are there; their content is looked at when it is needed."""
+    try:
+        index: Index = read_index(path)
+        for part in range(len(index.parts)):
+            check_part(index, part, whole=False)
+    except FormatError:
+        return False
+    return True
+
+
+def remove(path: Path) -> None:
+    """Remove a checkpoint as far as that is possible, the index first: it is never half there."""
+    with contextlib.suppress(OSError):
+        index_path(path).unlink(missing_ok=True)
+        shutil.rmtree(path, ignore_errors=True)

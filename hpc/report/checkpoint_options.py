@@ -1,0 +1,99 @@
+"""The options of commands that can be stopped and go on: `--checkpoint` and what belongs to it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+
+from hpc.io.errors import InputError
+
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+DEFAULT_EVERY = "10m"
+DEFAULT_KEEP = 3
+
+
+@dataclass(frozen=True)
+class Every:
+    """How often: so many seconds, or so many steps; the other is None."""
+
+    seconds: float | None = None
+    steps: int | None = None
+
+    def due(self, last: tuple[int, float], now: tuple[int, float]) -> bool:
+        """Return whether one is due at `now` when the last was at `last`, each (step, seconds)."""
+        if self.steps is not None:
+            return now[0] // self.steps > last[0] // self.steps
+        assert self.seconds is not None
+        return now[1] - last[1] >= self.seconds
+
+
+def parse_every(text: str) -> Every:
+    """Return what '90s', '10m', '1.5h' or '500steps' says.
+
+    Raises
+    ------
+    InputError : anything else, or nothing at all.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|steps?)", text.strip())
+    if found:
+        number, unit = found.groups()
+        if unit in SECONDS and 0 < float(number) < inf:
+            return Every(seconds=float(number) * SECONDS[unit])
+        if unit not in SECONDS and number.isdigit() and int(number) > 0:
+            return Every(steps=int(number))
+    raise InputError(
+        f"--every {text}: expected a time such as 90s, 10m or 2h, or a number of steps such as "
+        "500steps"
+    )
+
+
+@dataclass(frozen=True)
+class CheckpointOptions:
+    """root : the folder. keep : complete ones. fresh : begin anew, whatever is there."""
+
+    root: Path
+    every: Every = Every(seconds=600.0)
+    keep: int = DEFAULT_KEEP
+    fresh: bool = False
+
+
+def add_checkpoint(parser: argparse.ArgumentParser) -> None:
+    """Add --checkpoint, --every, --keep and --fresh."""
+    group = parser.add_argument_group("checkpoints")
+    group.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="keep checkpoints in this folder, which all ranks share, and go on from the newest "
+        "complete one; USR1, TERM and Ctrl-C write one and end the run with exit code 3",
+    )
+    group.add_argument(
+        "--every", metavar="TIME|STEPS", help=f"90s, 10m, 2h or 500steps (default {DEFAULT_EVERY})"
+    )
+    group.add_argument(
+        "--keep", type=int, metavar="K", help=f"how many complete ones (default {DEFAULT_KEEP})"
+    )
+    group.add_argument("--fresh", action="store_true", help="ignore the checkpoints there are")
+
+
+def checkpoint_options(args: argparse.Namespace) -> CheckpointOptions | None:
+    """Return what the options ask for, None without --checkpoint.
+
+    Raises
+    ------
+    InputError : values out of range; an option that needs --checkpoint.
+    """
+    if args.checkpoint is None:
+        for name in ("every", "keep", "fresh"):
+            if getattr(args, name):
+                raise InputError(f"--{name}: is for runs with --checkpoint DIR")
+        return None
+    keep = DEFAULT_KEEP if args.keep is None else args.keep
+    if keep < 1:
+        raise InputError(f"--keep {keep}: expected at least 1")
+    if not args.checkpoint:
+        raise InputError("--checkpoint: expected the name of a folder")
+    every = parse_every(DEFAULT_EVERY if args.every is None else args.every)
+    return CheckpointOptions(Path(args.checkpoint), every, keep, args.fresh)
