@@ -39,11 +39,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("/tmp/relaycut-bench"))
     args = parser.parse_args()
     args.work.mkdir(exist_ok=True)
-    layers = (args.neurons // 16).bit_length() - 1 if args.base else args.layers
-    network = args.work / f"challenge-{args.neurons}-{layers}.h5"
-    make = ("-m", "datasets", "graph-challenge", "--neurons", args.neurons, "--layers", layers)
-    if not network.exists():
-        run(*make, "--out", network)
+    layers = base_layers(args.neurons) if args.base else args.layers
+    network = challenge(args.work, args.neurons, layers)
     print(f"N = {args.neurons}, L = {layers}; {machine()}, load {os.getloadavg()[0]:.1f}")
     results = []
     for parts in args.parts.split(","):
@@ -53,10 +50,27 @@ def main() -> None:
     keep(f"partition_{args.neurons}_{layers}", {"plans": results})
 
 
-def built_plan(network: Path, parts: int, window: str) -> dict[str, Any]:
-    """Build a plan in a process of its own; return its figures, seconds and peak memory."""
+def base_layers(neurons: int) -> int:
+    """Return how many layers of the official network come before the first permutation."""
+    return (neurons // 16).bit_length() - 1
+
+
+def challenge(work: Path, neurons: int, layers: int) -> Path:
+    """Return the official network, made if it is not there yet."""
+    network = work / f"challenge-{neurons}-{layers}.h5"
+    make = ("-m", "datasets", "graph-challenge", "--neurons", neurons, "--layers", layers)
+    if not network.exists():
+        run(*make, "--out", network)
+    return network
+
+
+def built_plan(network: Path, parts: int, window: str, *more: str) -> dict[str, Any]:
+    """Build a plan in a process of its own; return its figures, seconds and peak memory.
+
+    more : further options of `partition build`.
+    """
     plan = network.with_suffix(f".plan-{parts}.h5")
-    options = ("--parts", str(parts), "--window", window, "--out", str(plan))
+    options = ("--parts", str(parts), "--window", window, *more, "--out", str(plan))
     began = perf_counter()
     child = subprocess.Popen(
         [sys.executable, "-m", "partition", "build", str(network), *options],
