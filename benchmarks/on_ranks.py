@@ -5,6 +5,8 @@ mpirun -n 2 python benchmarks/on_ranks.py net.h5 --plan plan.h5 --batch 128 --js
 Seconds of the slowest rank, median of --repeats: `forward` (all layers), `kernels` (the same
 products without messages, on each rank alone), `step` (forward, backward, update), and the
 largest memory that Python allocated in ten further passes or steps (`allocated_bytes`).
+With --copies every rank runs the whole network by itself, all at the same time: what cores that
+share a memory can do at best.
 """
 
 from __future__ import annotations
@@ -52,9 +54,11 @@ def main() -> None:
     parser.add_argument("--kernel", default="auto")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--only", nargs="+", choices=("forward", "kernels", "step"))
+    parser.add_argument("--copies", action="store_true")
     parser.add_argument("--json", type=Path, required=True)
     args = parser.parse_args()
-    comm = MPI.COMM_WORLD
+    world = MPI.COMM_WORLD
+    comm = MPI.COMM_SELF if args.copies else world
     shard = load_shard(comm, args.network, args.plan).shard
     ways: dict[str, Callable[[], object]] = {}
     wanted = args.only or ("forward", "kernels", "step")
@@ -69,13 +73,13 @@ def main() -> None:
         labels, chosen, rule = np.zeros(args.batch, np.int32), np.arange(args.batch), SGD(1e-9)
         ways["step"] = lambda: trainer.step(Same(), labels, chosen, rule)
     found = {
-        "ranks": comm.size,
+        "ranks": world.size,
         "batch": args.batch,
         "edges": comm.allreduce(sum(layer.n_edges for layer in shard.layers)),
-        "allocated_bytes": {name: allocated(comm, way) for name, way in ways.items()},
-        **timed(comm, ways, args.repeats),
+        "allocated_bytes": {name: allocated(world, way) for name, way in ways.items()},
+        **timed(world, ways, args.repeats),
     }
-    if comm.rank == 0:
+    if world.rank == 0:
         args.json.write_text(json.dumps(found))
 
 

@@ -68,18 +68,21 @@ def compared(
 ) -> dict[str, Any]:
     """Return seconds, predicted and measured, by kind."""
     scratch = args.work / "predict.json"
-    measured = figures(
-        scratch, "benchmarks/on_ranks.py", network, "--plan", plan, "--batch", batch,
-        "--repeats", args.repeats, "--only", "forward", "step", ranks=RANKS,
-    )  # fmt: skip
+    measured = {
+        way: figures(
+            scratch, "benchmarks/on_ranks.py", network, "--plan", plan, "--batch", batch,
+            "--repeats", args.repeats, "--only", way, ranks=RANKS,
+        )[f"{way}_s"]
+        for way in ("forward", "step")
+    }  # fmt: skip
     ask = ("-m", "partition", "predict", plan, "--machine", rates, "--batch", batch)
     predicted = {
         kind: figures(scratch, *ask, *option)["batch_s"][0]
         for kind, option in (("inference", ()), ("training", ("--training",)))
     }
     return {
-        "inference": (predicted["inference"], measured["forward_s"]),
-        "training": (predicted["training"], measured["step_s"]),
+        "inference": (predicted["inference"], measured["forward"]),
+        "training": (predicted["training"], measured["step"]),
     }
 
 

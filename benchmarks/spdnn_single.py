@@ -2,7 +2,8 @@
 
 python benchmarks/spdnn_single.py [--neurons 1024 4096 16384] [--layers 24]
 
-`kernels` is the time of the same products with nothing around them.
+`kernels` is the time of the same products with nothing around them. "2 copies" are two ranks that
+run the whole network each, at the same time: twice that speed is what 2 ranks can reach here.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ def main() -> None:
     for neurons in args.neurons:
         network, plan = prepared(args, neurons)
         common = ("--batch", args.batch, "--repeats", args.repeats)
-        for ranks, options in ((1, ()), (2, ("--plan", plan))):
+        for ranks, options in ((1, ()), (2, ("--plan", plan)), (2, ("--copies",))):
+            name = "2 copies" if "--copies" in options else str(ranks)
             got = figures(
                 args.work / "single.json", "benchmarks/on_ranks.py", network, *options, *common,
                 ranks=ranks,
             )  # fmt: skip
-            found[f"{neurons} on {ranks}"] = got
+            found[f"{neurons} on {name}"] = got
             rows.append([
-                f"{neurons:,}", ranks, *(f"{1e3 * got[f'{way}_s']:.3f}" for way in WAYS),
+                f"{neurons:,}", name, *(f"{1e3 * got[f'{way}_s']:.3f}" for way in WAYS),
                 f"{got['forward_s'] / got['kernels_s']:.2f}",
                 f"{got['step_s'] / got['forward_s']:.2f}",
             ])  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpc.io.errors import InputError
-from hpc.io.machine import Rates
+from hpc.io.machine import Costs
 from hpc.io.network import NetworkHeader
 from hpc.io.plan import check_parts
 
@@ -34,7 +34,7 @@ class Asked:
     window : at most so many consecutive layers share owners; 1 cuts layer by layer.
     backend, preset, threads : the partitioner; the last two are Mt-KaHyPar's.
     weights : how much of the work each rank takes, in any unit; () for equal machines.
-    objective : of OBJECTIVES. rates, batch : for the objective `time`, what work costs a rank, and
+    objective : of OBJECTIVES. costs, batch : for the objective `time`, what work costs a rank, and
         inputs at a time.
     nodes : how many nodes and ranks in each, () if unknown; rank r is in node r // ranks.
     inter_cost : what a word between nodes costs, in words inside a node.
@@ -50,7 +50,7 @@ class Asked:
     threads: int = 1
     weights: tuple[float, ...] = ()
     objective: str = "volume"
-    rates: Rates | None = None
+    costs: Costs | None = None
     batch: int = DEFAULT_BATCH
     nodes: tuple[int, int] | tuple[()] = ()
     inter_cost: float = 10.0
@@ -80,7 +80,7 @@ def check_asked(asked: Asked, header: NetworkHeader) -> None:
     InputError : parts below 1 or above the rows of all layers, epsilon below 0 or not finite,
         a seed outside 0..MAX_SEED, a window outside 1..MAX_WINDOW, a backend or preset there is
         not, threads below 1, weights of the wrong number or not above 0, an objective there is not,
-        or that is not the hypergraph method's, or `time` without rates, a batch below 1, nodes
+        or that is not the hypergraph method's, or `time` without costs, a batch below 1, nodes
         that are not as many ranks as parts, or that go with another objective or method, an
         inter_cost below 1.
     """
@@ -119,8 +119,8 @@ def _check_objective(asked: Asked) -> None:
             f"--objective {asked.objective}: --method {asked.method} has no objective, "
             "expected --method hypergraph"
         )
-    if (asked.objective == "time") != (asked.rates is not None):
-        raise InputError(f"--objective {asked.objective}: the rates of a machine go with `time`")
+    if (asked.objective == "time") != (asked.costs is not None):
+        raise InputError(f"--objective {asked.objective}: the costs of a machine go with `time`")
     if asked.batch < 1:
         raise InputError(f"--batch {asked.batch}: expected 1 or more")
 

@@ -174,7 +174,7 @@ def _objective(options: argparse.Namespace) -> dict[str, Any]:
     machine = read_machine(options.machine)
     return {
         "objective": "time",
-        "rates": machine.training if options.training else machine.inference,
+        "costs": machine.training if options.training else machine.inference,
         "batch": DEFAULT_BATCH if options.batch is None else options.batch,
     }
 

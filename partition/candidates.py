@@ -64,6 +64,6 @@ def objective_of(asked: Asked) -> Objective:
     """Return the objective that is asked for."""
     if asked.objective == "messages":
         return Messages()
-    if asked.rates is not None:
-        return Time(asked.rates, asked.batch)
+    if asked.costs is not None:
+        return Time(asked.costs, asked.batch)
     return Volume()

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hpc.io.machine import Numbers, Rates, work
+from hpc.io.machine import Costs, Numbers, Rates, work
 from partition.hypergraph import Longs
 from partition.load import Load
 
@@ -103,8 +103,9 @@ class Messages:
 class Time:
     """Seconds of a batch, as `predict` counts them: a layer is done when its slowest rank is."""
 
-    def __init__(self, rates: Rates, batch: int) -> None:
-        self._rates, self._batch = rates, batch
+    def __init__(self, costs: Costs, batch: int) -> None:
+        self._costs, self._batch = costs, batch
+        self._known: dict[float, Rates] = {}
 
     def cost(self, load: Load) -> float:
         """Return the seconds of a layer."""
@@ -121,18 +122,24 @@ class Time:
         seconds = self._seconds(load, _shares(load.links, short).sum(axis=1))
         powers = (seconds / seconds.max()) ** (NORM - 1)
         weight = powers / powers.sum()
-        rates, batch = self._rates, self._batch
+        rates, batch = self._rates(load), self._batch
         more, less = (
             _off_diagonal(weight[:, None] * (rates.message_s * step + rates.word_s * batch))
             for step in _share_steps(load.links, short)
         )
-        edge = weight * (rates.edge_s + rates.edge_column_s * batch)
+        edge = weight * rates.edge_column_s * batch
         return Marginals(more, less, edge, weight * rates.row_column_s * batch)
 
     def _seconds(self, load: Load, messages: Numbers | Longs) -> Numbers:
         amounts = work(self._batch, load.edges, load.rows, messages, load.links.sum(axis=1))
-        seconds: Numbers = self._rates.array() @ amounts
+        seconds: Numbers = self._rates(load).array() @ amounts
         return np.maximum(seconds, np.finfo(float).tiny)
+
+    def _rates(self, load: Load) -> Rates:
+        rows = float(load.rows.mean())
+        if rows not in self._known:
+            self._known[rows] = self._costs.at(rows, self._batch)
+        return self._known[rows]
 
 
 def _shares(links: Longs, short: float) -> Numbers:

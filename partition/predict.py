@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hpc.io.errors import InputError
-from hpc.io.machine import Numbers, Rates, work
+from hpc.io.machine import Costs, Numbers, work
 from hpc.io.plan import Plan
 
 KINDS = ("compute", "latency", "bandwidth", "imbalance")
@@ -34,10 +34,10 @@ class Prediction:
         return dict(zip(KINDS, self.seconds.sum(axis=0).tolist(), strict=True))
 
 
-def predict(plan: Plan, rates: Rates, batch: int) -> Prediction:
+def predict(plan: Plan, costs: Costs, batch: int) -> Prediction:
     """Return what a batch takes under a plan: a layer is done when its slowest rank is.
 
-    rates : of inference, or of training for a step. batch : inputs at a time.
+    costs : of inference, or of training for a step. batch : inputs at a time.
 
     Raises
     ------
@@ -50,8 +50,9 @@ def predict(plan: Plan, rates: Rates, batch: int) -> Prediction:
         raise InputError("the plan holds no traffic; make it with 'python -m partition build'")
     rows = np.stack([np.bincount(level, minlength=plan.parts) for level in plan.owners[1:]])
     amounts = work(batch, traffic.edges, rows, traffic.messages, traffic.words)
-    terms = rates.array()[:, None, None] * amounts
-    kinds = np.stack((terms[:4].sum(axis=0), terms[4], terms[5]), axis=-1)
+    rates = np.stack([costs.at(held, batch).array() for held in rows.mean(axis=1)], axis=1)
+    terms = rates[:, :, None] * amounts
+    kinds = np.stack((terms[:3].sum(axis=0), terms[3], terms[4]), axis=-1)
     average = kinds.mean(axis=1)
     slowest = kinds.sum(axis=2).max(axis=1)
     imbalance = slowest - average.sum(axis=1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hpc.io.errors import InputError
-from hpc.io.machine import Rates, read_machine
+from hpc.io.machine import Costs, read_machine
 from hpc.io.network import open_network
 from hpc.io.outputs import check_outputs
 from hpc.io.plan import Plan, check_plan, read_plan
@@ -58,13 +58,13 @@ def run(options: argparse.Namespace) -> None:
     if options.plot:
         check_picture(options.plot)
     machine = read_machine(options.machine)
-    rates = machine.training if options.training else machine.inference
+    costs = machine.training if options.training else machine.inference
     plan = read_plan(options.plan)
-    found = predict(plan, rates, options.batch)
+    found = predict(plan, costs, options.batch)
     kind = "training" if options.training else "inference"
     print(f"{options.plan}: {plan.parts} ranks, {kind}, batch {options.batch}")
     print(layer_table(found))
-    every = [found, *_others(options, plan, rates)] if options.parts else [found]
+    every = [found, *_others(options, plan, costs)] if options.parts else [found]
     every.sort(key=lambda one: one.parts)
     print()
     print(scaling_table(every))
@@ -101,7 +101,7 @@ def scaling_table(every: Sequence[Prediction]) -> str:
     return table(["ranks", *KINDS, "batch", f"speed on {base.parts}"], rows)
 
 
-def _others(options: argparse.Namespace, plan: Plan, rates: Rates) -> list[Prediction]:
+def _others(options: argparse.Namespace, plan: Plan, costs: Costs) -> list[Prediction]:
     """Cut the network for the other numbers of ranks and predict those plans."""
     with open_network(options.network) as network:
         check_plan(plan, network.header, plan.parts, options.plan)
@@ -109,7 +109,7 @@ def _others(options: argparse.Namespace, plan: Plan, rates: Rates) -> list[Predi
         for asked in every:
             check_asked(asked, network.header)
         plans = [build_plan(network, asked).plan for asked in every]
-    return [predict(one, rates, options.batch) for one in plans]
+    return [predict(one, costs, options.batch) for one in plans]
 
 
 def _figures(batch: int, kind: str, every: Sequence[Prediction]) -> dict[str, Any]:

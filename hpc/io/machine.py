@@ -1,8 +1,10 @@
 """The machine file: what a rank's work costs here, as `hpc machine` measured it. JSON.
 
-A pass of one layer on one rank takes, in seconds, the sum of its coefficients
-times what it does: see `work`. Two sets of coefficients: of inference and of
-a training step (forward, backward and update together).
+A pass of one layer on one rank takes, in seconds, the sum of coefficients times
+what it does: see `work`. They were measured for some numbers of rows a rank and some
+batches, since what fits a cache and how many inputs share a weight change them, and
+lie between for what is between. Two sets: of inference and of a training step
+(forward, backward and update together).
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from hpc.io.container import written_aside
 from hpc.io.errors import FormatError
 
 FORMAT = "relaycut-machine"
-VERSION = 1
+VERSION = 2
 
 Numbers = npt.NDArray[np.float64]
 
@@ -27,29 +29,50 @@ Numbers = npt.NDArray[np.float64]
 class Rates:
     """Seconds of a layer on a rank, per ...
 
-    layer_s : layer. edge_s : weight. edge_column_s : weight and input.
-    row_column_s : own row and input. message_s : message sent: the latency.
-    word_s : word sent, per input: 4 bytes over the bandwidth.
+    layer_s : layer. edge_column_s : weight and input. row_column_s : own row and input.
+    message_s : message sent: the latency. word_s : word sent, per input: 4 bytes over
+        the bandwidth.
     """
 
     layer_s: float
-    edge_s: float
     edge_column_s: float
     row_column_s: float
     message_s: float
     word_s: float
 
     def array(self) -> Numbers:
-        """Return the coefficients in the order of `work`: (6,)."""
+        """Return the coefficients in the order of `work`: (5,)."""
         return np.array([getattr(self, field.name) for field in fields(self)])
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Rates measured at every pair of some numbers of rows a rank and some batches.
+
+    rows, batches : ascending. rates : rows by batches, row after row.
+    """
+
+    rows: tuple[int, ...]
+    batches: tuple[int, ...]
+    rates: tuple[Rates, ...]
+
+    def at(self, rows: float, batch: int) -> Rates:
+        """Return the rates for so many rows a rank and inputs at a time.
+
+        Between what was measured they are linear in the logarithms; beyond, the nearest.
+        """
+        known = np.stack([one.array() for one in self.rates])
+        grid = known.reshape(len(self.rows), len(self.batches), -1)
+        weights = _weights(self.rows, rows), _weights(self.batches, batch)
+        return Rates(*np.einsum("r,b,rbc->c", *weights, grid).tolist())
 
 
 @dataclass(frozen=True)
 class Machine:
     """What was measured. about : kernel, ranks, host, for people."""
 
-    inference: Rates
-    training: Rates
+    inference: Costs
+    training: Costs
     about: dict[str, str]
 
 
@@ -60,12 +83,12 @@ def work(
     messages: npt.ArrayLike,
     words: npt.ArrayLike,
 ) -> Numbers:
-    """Return what the coefficients of `Rates` multiply: (6, ...) for arguments of shape (...).
+    """Return what the coefficients of `Rates` multiply: (5, ...) for arguments of shape (...).
 
     edges, rows : weights and rows held. messages, words : sent, forward, words for one input.
     """
     e, r, m, w = (np.asarray(one, np.float64) for one in (edges, rows, messages, words))
-    return np.stack(np.broadcast_arrays(1.0, e, e * batch, r * batch, m, w * batch))
+    return np.stack(np.broadcast_arrays(1.0, e * batch, r * batch, m, w * batch))
 
 
 def write_machine(path: str | os.PathLike[str], machine: Machine) -> None:
@@ -81,7 +104,7 @@ def read_machine(path: str | os.PathLike[str]) -> Machine:
     Raises
     ------
     FormatError : missing, not JSON, of another format or a newer version, a coefficient that
-        is missing, negative or not finite.
+        is missing, negative or not finite, a grid with holes.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -95,10 +118,39 @@ def read_machine(path: str | os.PathLike[str]) -> Machine:
     if content.get("version") != VERSION:
         raise FormatError(f"{path}: version {content.get('version')}, this program reads {VERSION}")
     return Machine(
-        _rates(content.get("inference"), f"{path}: inference"),
-        _rates(content.get("training"), f"{path}: training"),
+        _costs(content.get("inference"), f"{path}: inference"),
+        _costs(content.get("training"), f"{path}: training"),
         dict(content.get("about", {})),
     )
+
+
+def _weights(known: tuple[int, ...], value: float) -> Numbers:
+    """Return how much each of the known counts: 1 in all, at most two of them."""
+    at = np.interp(np.log(max(value, 1)), np.log(known), np.arange(len(known)))
+    weights: Numbers = np.maximum(1 - np.abs(np.arange(len(known)) - at), 0)
+    return weights
+
+
+def _costs(found: object, where: str) -> Costs:
+    if not isinstance(found, dict):
+        raise FormatError(f"{where} is missing")
+    rows, batches = (_ascending(found.get(name), f"{where}.{name}") for name in ("rows", "batches"))
+    rates = found.get("rates")
+    if not isinstance(rates, list) or len(rates) != len(rows) * len(batches):
+        raise FormatError(f"{where}.rates: expected {len(rows) * len(batches)} entries")
+    return Costs(
+        rows,
+        batches,
+        tuple(_rates(one, f"{where}.rates[{index}]") for index, one in enumerate(rates)),
+    )
+
+
+def _ascending(found: object, where: str) -> tuple[int, ...]:
+    numbers = found if isinstance(found, list) else []
+    whole = all(type(one) is int and one > 0 for one in numbers)
+    if not numbers or not whole or numbers != sorted(set(numbers)):
+        raise FormatError(f"{where} is {found}, expected ascending whole numbers")
+    return tuple(numbers)
 
 
 def _rates(found: object, where: str) -> Rates:

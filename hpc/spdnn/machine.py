@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import product
+from statistics import median
 from time import perf_counter
 
 import numpy as np
@@ -10,28 +12,28 @@ import numpy.typing as npt
 from mpi4py import MPI
 from scipy.optimize import nnls
 
-from hpc.io.machine import Rates, work
+from hpc.io.machine import Costs, Rates, work
 from hpc.io.shard import Shard
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.forward import Forward
 from hpc.spdnn.inputs import OwnInputs
 from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.levels import turning_levels
-from hpc.spdnn.machine_cases import N_LAYERS, Case, case_shard, cases
+from hpc.spdnn.machine_cases import BATCHES, N_LAYERS, ROWS, Case, case_shard, cases
 from hpc.spdnn.optimizers import SGD
 from hpc.spdnn.runtime import Runtime, layer_weights
 from hpc.spdnn.trainer import Trainer
 
-REPEATS, LEAST_S = 7, 0.01
-"""Timings of a case, of which the quickest counts, and how long one lasts at least."""
+REPEATS, LEAST_S = 5, 0.01
+"""Timings of a case, of which the median counts, and how long one lasts at least."""
 
 Floats = npt.NDArray[np.floating]
 
 
 def measure(
     comm: MPI.Comm, kernel: Kernel, on_case: Callable[[], None] = lambda: None
-) -> tuple[Rates, Rates]:
-    """Return the coefficients of inference and of training. Collective.
+) -> tuple[Costs, Costs]:
+    """Return what inference costs and what training does. Collective.
 
     on_case : called after each of len(cases()) cases.
     """
@@ -42,17 +44,39 @@ def measure(
         inference.append(_time_forward(comm, kernel, shard, case.batch))
         training.append(_time_step(comm, kernel, shard, case.batch))
         on_case()
-    return fit(np.array(amounts), np.array(inference)), fit(np.array(amounts), np.array(training))
+    done = np.array(amounts)
+    return costs(cases(), done, np.array(inference)), costs(cases(), done, np.array(training))
 
 
-def fit(amounts: Floats, seconds: Floats) -> Rates:
+def costs(every: Sequence[Case], amounts: Floats, seconds: Floats) -> Costs:
+    """Return the coefficients that each number of rows and each batch have.
+
+    What a layer and a message cost is told best by the least work, and taken from there.
+
+    amounts : (cases, 5), from `work`, per layer. seconds : (cases,), of a layer.
+    """
+    rows, batch = np.array([(case.rows, case.batch) for case in every]).T
+    least = (rows == min(ROWS)) & (batch == min(BATCHES))
+    layer_s, _, message_s, _ = fit(amounts[least][:, [0, 1, 3, 4]], seconds[least])
+    common = amounts[:, [0, 3]] @ [layer_s, message_s]
+    found = []
+    for n, b in product(ROWS, BATCHES):
+        here = (rows == n) & (batch == b)
+        edge_s, row_s, word_s = fit(amounts[here][:, [1, 2, 4]], seconds[here], common[here])
+        found.append(Rates(layer_s, edge_s, row_s, message_s, word_s))
+    return Costs(ROWS, BATCHES, tuple(found))
+
+
+def fit(amounts: Floats, seconds: Floats, known: Floats | float = 0.0) -> list[float]:
     """Return the coefficients, none below 0, of least squared relative error.
 
-    amounts : (cases, 6), from `work`, per layer. seconds : (cases,), of a layer.
+    amounts : (cases, n). seconds : (cases,), of which `known` is explained already.
     """
     scale = np.maximum(amounts.max(axis=0), 1)
-    found, _ = nnls(amounts / scale / seconds[:, None], np.ones(len(seconds)))
-    return Rates(*(found / scale).tolist())
+    share = np.maximum(1 - known / seconds, 0)
+    found, _ = nnls(amounts / scale / seconds[:, None], share)
+    result: list[float] = (found / scale).tolist()
+    return result
 
 
 def _work(case: Case, shard: Shard) -> Floats:
@@ -69,7 +93,7 @@ def _time_forward(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int) -> f
     biases = [layer.bias for layer in shard.layers]
     runtime = Runtime(comm, kernel, Stopwatch())
     forward = Forward(runtime, shard, layer_weights(shard), biases, levels)
-    seconds = _quickest(comm, forward.run) / N_LAYERS
+    seconds = _typical(comm, forward.run) / N_LAYERS
     forward.free()
     return seconds
 
@@ -77,7 +101,7 @@ def _time_forward(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int) -> f
 def _time_step(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int) -> float:
     trainer = Trainer(Runtime(comm, kernel, Stopwatch()), shard, "mse", "exact")
     labels, chosen, rule = np.zeros(batch, np.int32), np.arange(batch), SGD(1e-6)
-    seconds = _quickest(comm, lambda: trainer.step(_NoInputs(), labels, chosen, rule)) / N_LAYERS
+    seconds = _typical(comm, lambda: trainer.step(_NoInputs(), labels, chosen, rule)) / N_LAYERS
     trainer.free()
     return seconds
 
@@ -93,18 +117,18 @@ class _NoInputs(OwnInputs):
         x[...] = 0.5
 
 
-def _quickest(comm: MPI.Comm, run: Callable[[], object]) -> float:
-    """Return the seconds of a run: of the slowest rank, in the quickest of the repeats."""
+def _typical(comm: MPI.Comm, run: Callable[[], object]) -> float:
+    """Return the seconds of a run: of the slowest rank, the median of the repeats."""
     run()
     began = perf_counter()
     run()
     once = comm.allreduce(perf_counter() - began, op=MPI.MAX)
     runs = max(int(LEAST_S / max(once, 1e-7)), 1)
-    best = np.inf
+    found = []
     for _ in range(REPEATS):
         comm.Barrier()
         began = perf_counter()
         for _ in range(runs):
             run()
-        best = min(best, comm.allreduce(perf_counter() - began, op=MPI.MAX) / runs)
-    return best
+        found.append(comm.allreduce(perf_counter() - began, op=MPI.MAX) / runs)
+    return median(found)

@@ -13,7 +13,12 @@ from hpc.io.network import Layer
 from hpc.io.plan import block_plan
 from hpc.io.shard import Shard, build_shard
 
-N_LAYERS = 4
+N_LAYERS = 12
+"""So many that the weights of large layers fit no cache, as those of a network do not."""
+ROWS = (128, 1024, 8192)
+"""Of a layer on a rank, and that of 64 inputs: within a cache, within the next, and in none."""
+BATCHES = (1, 16, 64, 256)
+DEGREES = (4, 32)
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,9 @@ class Case:
 
 def cases() -> list[Case]:
     """Return the cases that are measured."""
-    shapes = ((128, 4), (128, 32), (2048, 4), (2048, 32))
     return [
         Case(rows, degree, halo, batch)
-        for (rows, degree), batch in product(shapes, (1, 16, 64, 256))
+        for rows, batch, degree in product(ROWS, BATCHES, DEGREES)
         for halo in (0, 16, rows // 2)
     ]
 

@@ -8,7 +8,7 @@ from mpi4py import MPI
 
 from hpc.comm.world import owned, together
 from hpc.io.errors import InputError
-from hpc.io.machine import Machine, Rates, write_machine
+from hpc.io.machine import Costs, Machine, write_machine
 from hpc.io.outputs import check_outputs
 from hpc.report.figures import quantity, table
 from hpc.report.progress import progress
@@ -34,12 +34,14 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
             about = {"kernel": local.name, "ranks": str(comm.size), "host": host}
             write_machine(args.out, Machine(inference, training, about))
             print(f"{args.out}: {host}, {comm.size} ranks, kernel {local.name}")
-            print(table(["a layer on a rank", "inference", "training"], _rows(inference, training)))
+            head = ["a large layer on a rank", "inference", "training"]
+            print(table(head, _rows(inference, training)))
     return 0
 
 
-def _rows(*rates: Rates) -> list[list[str]]:
-    """Return what people know these numbers by."""
+def _rows(inference: Costs, training: Costs) -> list[list[str]]:
+    """Return what people know these numbers by: those of the most rows and the largest batch."""
+    rates = [one.at(one.rows[-1], one.batches[-1]) for one in (inference, training)]
 
     def per_second(seconds: float, unit: str) -> str:
         return quantity(1 / seconds, unit) if seconds else "not limiting"

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from datasets.random_network import random_layers
 from hpc.io.errors import InputError, run_tool
-from hpc.io.machine import Rates
+from hpc.io.machine import Costs, Rates
 from hpc.io.network import Layer, open_network
 from partition import backends, cli
 from partition.asked import Asked
@@ -17,7 +17,7 @@ from partition.build import build_plan
 from tests.cuts import brute_words
 from tests.partition.networks import challenge_file, network_file
 
-RATES = Rates(5e-6, 1e-10, 5e-10, 1e-9, 3e-6, 2e-9)
+COSTS = Costs((1,), (1,), (Rates(5e-6, 5e-10, 1e-9, 3e-6, 2e-9),))
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_a_partitioner_that_is_not_installed_names_the_extra(
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"nodes": (2, 2)}, {"objective": "messages"}, {"rates": RATES}]
+    "more", [{}, {"nodes": (2, 2)}, {"objective": "messages"}, {"costs": COSTS}]
 )
 def test_layers_without_weights(tmp_path, more):
     """An empty layer costs nothing, and its neurons are dealt out evenly."""
     pytest.importorskip("kahypar")
-    if "rates" in more:
+    if "costs" in more:
         more = more | {"objective": "time"}
     full, after = random_layers((40, 40, 40), 4, "er", 1)
     empty = Layer(sparse.csr_array((40, 40), dtype=np.float32), np.zeros(40, np.float32), "relu")

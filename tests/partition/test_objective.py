@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from datasets.random_network import random_layers
 from hpc.io.errors import FormatError, InputError
-from hpc.io.machine import Machine, Rates, write_machine
+from hpc.io.machine import Costs, Machine, Rates, write_machine
 from hpc.io.network import open_network
 from hpc.io.plan import read_plan
 from partition import cli
@@ -26,8 +26,9 @@ from tests.launching import run_alone
 from tests.partition.networks import challenge_file, network_file
 from tests.spdnn.serial import random_layers as ragged_layers
 
-RATES = Rates(5e-6, 1e-10, 5e-10, 1e-9, 3e-6, 2e-9)
-OBJECTIVES = (Volume(), Messages(), Time(RATES, 16))
+RATES = Rates(5e-6, 5e-10, 1e-9, 3e-6, 2e-9)
+COSTS = Costs((1,), (1,), (RATES,))
+OBJECTIVES = (Volume(), Messages(), Time(COSTS, 16))
 
 
 def brute_load(weight, above, below, parts):
@@ -63,9 +64,9 @@ def test_costs_by_hand():
     assert Volume().cost(load) == 3
     assert Volume(np.array([[0.0, 5.0], [1.0, 0.0]])).cost(load) == 15
     assert Messages().cost(load) == WORDS_PER_MESSAGE + 3
-    rates = Rates(1.0, 0.1, 0.01, 0.001, 10.0, 0.5)
-    sender = 1 + 1.0 + 0.01 * 10 * 4 + 0.001 * 1 * 4 + 10 + 0.5 * 3 * 4
-    assert Time(rates, 4).cost(load) == pytest.approx(sender)
+    costs = Costs((1,), (1,), (Rates(1.0, 0.01, 0.001, 10.0, 0.5),))
+    sender = 1 + 0.01 * 10 * 4 + 0.001 * 1 * 4 + 10 + 0.5 * 3 * 4
+    assert Time(costs, 4).cost(load) == pytest.approx(sender)
 
 
 @settings(max_examples=30, deadline=None)
@@ -140,7 +141,7 @@ def test_local_search_lowers_the_cost_and_keeps_the_balance(tmp_path, objective,
 def plans(path, parts, window=6, batch=16):
     """Return a plan for each objective."""
     asked = Asked(parts, window=window)
-    time = dataclasses.replace(asked, objective="time", rates=RATES, batch=batch)
+    time = dataclasses.replace(asked, objective="time", costs=COSTS, batch=batch)
     with open_network(path) as network:
         return [
             build_plan(network, one).plan
@@ -157,7 +158,7 @@ def test_less_of_what_was_asked(tmp_path, kind):
         path, parts = network_file(tmp_path, list(random_layers((128,) * 4, 4, kind, 1))), 8
     volume, messages, time = plans(path, parts)
     assert messages.traffic.messages.sum() < volume.traffic.messages.sum()
-    assert predict(time, RATES, 16).total_s <= predict(volume, RATES, 16).total_s
+    assert predict(time, COSTS, 16).total_s <= predict(volume, COSTS, 16).total_s
     for plan in (messages, time):
         assert (plan.traffic.imbalance <= np.maximum(volume.traffic.imbalance, 0.01) + 1e-9).all()
 
@@ -186,8 +187,8 @@ def test_the_same_seed_gives_the_same_plan_and_the_steps_announced(tmp_path):
 
 def machine_file(folder):
     path = folder / "m.json"
-    training = Rates(*(3 * rate for rate in RATES.array()))
-    write_machine(path, Machine(RATES, training, {"kernel": "test"}))
+    training = Costs((1,), (1,), (Rates(*(3 * rate for rate in RATES.array())),))
+    write_machine(path, Machine(COSTS, training, {"kernel": "test"}))
     return str(path)
 
 
@@ -198,7 +199,7 @@ def test_the_command_keeps_what_was_asked(tmp_path):
     cli.main(["build", str(network), "--parts", "4", *options, "--training", "--out", str(out)])
     asked = read_plan(out).asked
     assert (asked["objective"], asked["batch"]) == ("time", 4)
-    assert asked["rates"]["message_s"] == pytest.approx(9e-6)
+    assert asked["costs"]["rates"][0]["message_s"] == pytest.approx(9e-6)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import pytest
 
 from hpc.io.errors import FormatError, InputError
 from hpc.io.halo import Traffic
-from hpc.io.machine import Machine, Rates, write_machine
+from hpc.io.machine import Costs, Machine, Rates, write_machine
 from hpc.io.plan import Plan, block_plan, write_plan
 from partition import cli
 from partition.predict import predict
 
-RATES = Rates(1.0, 0.1, 0.01, 0.001, 10.0, 0.5)
+COSTS = Costs((1,), (1,), (Rates(1.0, 0.01, 0.001, 10.0, 0.5),))
 
 
 def two_ranks():
@@ -24,9 +24,9 @@ def two_ranks():
 
 def test_a_layer_takes_what_its_slowest_rank_takes():
     batch = 8
-    compute = [1 + 0.6 + 0.01 * 6 * 8 + 0.001 * 3 * 8, 1 + 0.4 + 0.01 * 4 * 8 + 0.001 * 1 * 8]
+    compute = [1 + 0.01 * 6 * 8 + 0.001 * 3 * 8, 1 + 0.01 * 4 * 8 + 0.001 * 1 * 8]
     slowest = compute[0] + 10.0 + 0.5 * 2 * 8
-    found = predict(two_ranks(), RATES, batch)
+    found = predict(two_ranks(), COSTS, batch)
     assert found.total_s == pytest.approx(slowest)
     average = [np.mean(compute), 5.0, 4.0]
     assert found.seconds[0].tolist() == pytest.approx([*average, slowest - sum(average)])
@@ -34,8 +34,8 @@ def test_a_layer_takes_what_its_slowest_rank_takes():
 
 def machine_file(folder):
     path = folder / "m.json"
-    training = Rates(3.0, 0.3, 0.03, 0.003, 20.0, 1.0)
-    write_machine(path, Machine(RATES, training, {"kernel": "test"}))
+    training = Costs((1,), (1,), (Rates(3.0, 0.03, 0.003, 20.0, 1.0),))
+    write_machine(path, Machine(COSTS, training, {"kernel": "test"}))
     return path
 
 
@@ -67,7 +67,7 @@ def test_the_scaling_is_that_of_plans_for_each_number_of_ranks(tmp_path):
     options += ["--network", str(network), "--json", str(figures), "--plot", str(picture)]
     cli.main(["predict", str(tmp_path / "p2.h5"), *options])
     found = json.loads(figures.read_text())
-    expected = [predict(read_plan(tmp_path / f"p{p}.h5"), RATES, 4).total_s for p in (2, 8)]
+    expected = [predict(read_plan(tmp_path / f"p{p}.h5"), COSTS, 4).total_s for p in (2, 8)]
     assert found["parts"] == [2, 8] and found["batch_s"] == pytest.approx(expected)
     assert picture.read_bytes()[:4] == b"\x89PNG"
 
@@ -89,17 +89,20 @@ def test_bad_options(tmp_path, options, message):
 
 def test_a_plan_without_traffic_is_refused():
     with pytest.raises(InputError, match="holds no traffic"):
-        predict(block_plan((3, 3), 2), RATES, 1)
+        predict(block_plan((3, 3), 2), COSTS, 1)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda m: m.pop("training"), "training is missing"),
-        (lambda m: m["inference"].update(word_s=-1), r"inference.word_s is -1, expected"),
-        (lambda m: m["inference"].update(word_s=float("nan")), r"word_s is nan"),
+        (lambda m: m["inference"]["rates"][0].update(word_s=-1), r"rates\[0\].word_s is -1, expec"),
+        (lambda m: m["inference"]["rates"][0].update(word_s=float("nan")), r"word_s is nan"),
+        (lambda m: m["inference"].update(rates=[]), r"inference.rates: expected 1 entries"),
+        (lambda m: m["inference"].update(rows=[2, 1]), r"inference.rows is \[2, 1\], expected"),
+        (lambda m: m["inference"].update(batches=[True]), r"batches is \[True\], expected"),
         (lambda m: m.update(format="x"), "not a relaycut-machine file"),
-        (lambda m: m.update(version=9), "version 9, this program reads 1"),
+        (lambda m: m.update(version=9), "version 9, this program reads 2"),
     ],
 )
 def test_a_bad_machine_file_is_refused(tmp_path, change, message):
