@@ -15,7 +15,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -181,7 +181,7 @@ def check_part(index: Index, part: int, whole: bool = True) -> None:
 
 
 @contextlib.contextmanager
-def opened_part(index: Index, part: int) -> Iterator[Mapping[str, h5py.Dataset]]:
+def opened_part(index: Index, part: int) -> Iterator[h5py.File]:
     """Open a part for reading.
 
     Raises

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +62,19 @@ def differences(found: dict[str, Any], run: dict[str, Any]) -> str:
     )
 
 
-def prune(root: Path, keep: int, newest: int) -> None:
+def prune(root: Path, keep: int, newest: int, broken: Collection[int] = ()) -> None:
     """Remove what the complete checkpoint `newest` makes superfluous.
 
     That is all older ones that are not complete, and of the complete ones all but `keep`.
+    broken : numbers of those that are known not to be.
     """
     kept = 0
     for number in numbers(root):
         path = checkpoint_path(root, number)
         if number > newest:
             continue
-        if kept < keep and (number == newest or _looks_complete(path)):
+        whole = number not in broken and (number == newest or _looks_complete(path))
+        if whole and kept < keep:
             kept += 1
         else:
             remove(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hpc.report.checkpoint_options import add_checkpoint
 from hpc.report.options import add_common
 
 
@@ -79,6 +80,7 @@ def _train(commands: Any) -> None:
     )
     parser.add_argument("--test", metavar="FILE", help="evaluate on these inputs at the end")
     parser.add_argument("--out", metavar="FILE", help="the trained network")
+    add_checkpoint(parser)
     add_common(parser)
     parser.set_defaults(run=_run_train)
 

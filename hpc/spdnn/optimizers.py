@@ -14,7 +14,13 @@ Floats = npt.NDArray[np.floating]
 
 
 class Optimizer(Protocol):
-    """Updates parameter arrays; keeps state per array, by key."""
+    """Updates parameter arrays; keeps slots of the same shape for each, by key.
+
+    slots : their names. step : steps begun, where that plays a part.
+    """
+
+    slots: tuple[str, ...]
+    step: int
 
     def begin_step(self) -> None:
         """Count one step; call it once before the updates of a step."""
@@ -22,8 +28,8 @@ class Optimizer(Protocol):
     def update(self, key: str, value: Floats, gradient: Floats) -> None:
         """Change `value` in place; `gradient`, of the same shape, may be overwritten."""
 
-    def state(self) -> dict[str, Floats]:
-        """Return the state arrays by name: what a checkpoint keeps."""
+    def slot(self, name: str, key: str, like: Floats) -> Floats:
+        """Return a slot of the array of a key, made of zeros when first asked for."""
 
 
 class SGD:
@@ -31,7 +37,9 @@ class SGD:
 
     def __init__(self, lr: float, momentum: float = 0.0) -> None:
         self.lr, self.momentum = lr, momentum
-        self._velocity: dict[str, Floats] = {}
+        self.slots: tuple[str, ...] = ("velocity",) if momentum else ()
+        self.step = 0
+        self._kept: dict[str, Floats] = {}
 
     def begin_step(self) -> None:
         """Do nothing: the step's number plays no part."""
@@ -39,20 +47,22 @@ class SGD:
     def update(self, key: str, value: Floats, gradient: Floats) -> None:
         """Change `value` in place."""
         if self.momentum:
-            velocity = _kept(self._velocity, key, value)
+            velocity = self.slot("velocity", key, value)
             velocity *= self.momentum
             velocity += gradient
             gradient[...] = velocity
         gradient *= self.lr
         value -= gradient
 
-    def state(self) -> dict[str, Floats]:
-        """Return the velocities."""
-        return self._velocity
+    def slot(self, name: str, key: str, like: Floats) -> Floats:
+        """Return the velocity of the array of a key."""
+        return _kept(self._kept, f"{key}/{name}", like)
 
 
 class Adam:
     """torch.optim.Adam: bias-corrected first and second moments."""
+
+    slots: tuple[str, ...] = ("first", "second")
 
     def __init__(
         self, lr: float, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8
@@ -69,8 +79,8 @@ class Adam:
     def update(self, key: str, value: Floats, gradient: Floats) -> None:
         """Change `value` in place."""
         beta1, beta2 = self.betas
-        first = _kept(self._moments, f"{key}/first", value)
-        second = _kept(self._moments, f"{key}/second", value)
+        first = self.slot("first", key, value)
+        second = self.slot("second", key, value)
         scratch = _kept(self._scratch, key, value)
         first *= beta1
         np.multiply(gradient, 1 - beta1, out=scratch)
@@ -86,9 +96,9 @@ class Adam:
         scratch *= self.lr / (1 - beta1**self.step)
         value -= scratch
 
-    def state(self) -> dict[str, Floats]:
-        """Return the moments."""
-        return self._moments
+    def slot(self, name: str, key: str, like: Floats) -> Floats:
+        """Return a moment of the array of a key."""
+        return _kept(self._moments, f"{key}/{name}", like)
 
 
 def _kept(arrays: dict[str, Floats], key: str, like: Floats) -> Floats:

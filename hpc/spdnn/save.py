@@ -67,14 +67,20 @@ def global_rows(layer: LayerShard, own: Ints, values: Floats, bias: Floats) -> R
 
     own : global ids of the rank's own rows of x^{k-1}; values : (nnz,) in the order of parts.
     """
-    parts = (layer.core, *layer.parts)
-    columns_of = np.concatenate([own, *layer.needs])
-    columns = columns_of[np.concatenate([part.indices for part in parts])]
-    row_of = np.concatenate([np.repeat(part.rows, np.diff(part.indptr)) for part in parts])
+    row_of, columns = weight_places(layer, own)
     order = np.lexsort((columns, row_of))
     counts = np.bincount(row_of, minlength=layer.n_out)
     indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     return Rows(indptr, columns[order].astype(np.int32), values[order], bias)
+
+
+def weight_places(layer: LayerShard, own: Ints) -> tuple[Ints, Ints]:
+    """Return local row and global column of each weight, core part first, then by source. Pure."""
+    parts = (layer.core, *layer.parts)
+    columns_of = np.concatenate([own, *layer.needs])
+    columns = columns_of[np.concatenate([part.indices for part in parts])]
+    row_of = np.concatenate([np.repeat(part.rows, np.diff(part.indptr)) for part in parts])
+    return row_of, columns
 
 
 def _in_file_order(comm: MPI.Comm, rows: Rows, ids: Ints, n_rows: int) -> Iterator[Rows]:

@@ -15,14 +15,17 @@ from hpc.comm.world import AgreedError, together
 from hpc.io.errors import InputError
 from hpc.io.samples import open_samples
 from hpc.io.shard import Shard
+from hpc.report.checkpoint_options import CheckpointOptions
 from hpc.report.stopwatch import Stopwatch
+from hpc.spdnn.checkpoint_run import Keeper, checkpoints, describe
 from hpc.spdnn.counters import Counted
 from hpc.spdnn.inputs import OwnInputs, check_classes, check_inputs
 from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.kernels import kernel as default_kernel
 from hpc.spdnn.losses import LOSSES
-from hpc.spdnn.optimizers import optimizer
+from hpc.spdnn.optimizers import Optimizer, optimizer
 from hpc.spdnn.placing import check_place
+from hpc.spdnn.position import Epoch, Position
 from hpc.spdnn.runtime import Runtime
 from hpc.spdnn.split import batches, split_samples
 from hpc.spdnn.trainer import GRADIENTS, Trainer
@@ -69,30 +72,16 @@ class TrainOptions:
         optimizer(self.optimizer, self.lr)
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """One epoch: mean loss and accuracy (0..1) over its training steps, and on held-out samples.
-
-    `validation_loss` and `validation_accuracy` are None where nothing is held out; `seconds`
-    is the slowest rank's wall time of the training steps.
-    """
-
-    epoch: int
-    loss: float
-    accuracy: float
-    validation_loss: float | None
-    validation_accuracy: float | None
-    seconds: float
-
-
 @dataclass
 class Training:
     """What training gives.
 
-    history : epoch by epoch. values, biases : per layer, this rank's trained numbers
-        (for `save_network`). test_accuracy : on the test file, if one was given.
+    history, steps : of the whole run, also before the checkpoint that it went on from.
+    values, biases : per layer, this rank's trained numbers (for `save_network`).
+    test_accuracy : on the test file, if one was given.
     forward, backward : what ran over MPI, evaluation included, summed over all replicas.
     forwarded, passes : samples that went forward, and in how many passes of a replica.
+    checkpoints : written by this run; on the first rank. copy_s : this rank's time for copies.
     """
 
     history: list[Epoch]
@@ -105,6 +94,8 @@ class Training:
     backward: Counted
     forwarded: int
     passes: int
+    checkpoints: int
+    copy_s: float
 
 
 def train(
@@ -116,6 +107,7 @@ def train(
     test: Path | None = None,
     kernel: Kernel | None = None,
     replicas: int = 1,
+    checkpoint: CheckpointOptions | None = None,
     on_epoch: Callable[[Epoch], None] = lambda epoch: None,
     progress: Callable[[int, str], None] = lambda steps, note: None,
 ) -> Training:
@@ -125,12 +117,15 @@ def train(
     replicas : how many groups of consecutive ranks share each minibatch; each has the whole
         network, so `shard` is this rank's share for comm.size / replicas ranks, loaded over
         the group of `replica_groups(comm, replicas)`. The step is the same to rounding.
+    checkpoint : where to keep checkpoints, and to go on from the newest one there is: with as
+        many ranks to the same bits as without a stop, with others to rounding.
 
     Raises
     ------
     AgreedError : on all ranks, for options out of range, inputs that do not fit, labels out
         of range, a loss that is not finite (with epoch and step), ranks that cannot be
-        split into `replicas` groups.
+        split into `replicas` groups; checkpoints of another run.
+    Stopped : on all ranks, when a run with checkpoints was asked to stop, see `stop_requests`.
     """
     with replica_groups(comm, replicas) as ranks:
         with together(comm):
@@ -141,15 +136,20 @@ def train(
             split = split_samples(data[0].n_samples, options.validation, options.seed)
         runtime = Runtime(ranks.group, kernel or default_kernel(), Stopwatch())
         trainer = Trainer(runtime, shard, options.loss, options.gradient, ranks)
-        session = _Session(comm, trainer, options, progress)
-        history = []
-        for number in range(options.epochs):
-            history.append(session.epoch(number, data, *split))
-            on_epoch(history[-1])
+        rule = optimizer(options.optimizer, options.lr)
+        run = describe(shard, options, data[0].n_samples, data[1])
+        with checkpoints(
+            ranks, checkpoint, run, shard, trainer.parameters, rule, options.epochs
+        ) as (keeper, position):
+            session = _Session(comm, trainer, options, rule, keeper, position, progress)
+            progress(position.step, "")
+            while position.epoch < options.epochs:
+                session.epoch(data, *split)
+                on_epoch(position.history[-1])
         accuracy = None
         if held_out is not None:
             accuracy = session.evaluate(held_out, np.arange(held_out[0].n_samples))[1]
-        return _result(trainer, session, history, accuracy)
+        return _result(trainer, position, keeper, accuracy)
 
 
 def _load(shard: Shard, path: Path) -> Data:
@@ -160,37 +160,39 @@ def _load(shard: Shard, path: Path) -> Data:
 
 
 class _Session:
-    """Epochs of steps, timed."""
+    """Epochs of steps, timed. position : how far it is."""
 
     def __init__(
         self,
         world: MPI.Comm,
         trainer: Trainer,
         options: TrainOptions,
+        rule: Optimizer,
+        keeper: Keeper,
+        position: Position,
         progress: Callable[[int, str], None],
     ) -> None:
         self._world, self._trainer, self._options = world, trainer, options
-        self._rule = optimizer(options.optimizer, options.lr)
-        self._progress = progress
-        self.steps = 0
+        self._rule, self._keeper, self._progress = rule, keeper, progress
+        self.position = position
 
-    def epoch(self, number: int, data: Data, training: Longs, validation: Longs) -> Epoch:
-        """Train on `training`, each sample once, and evaluate on `validation`."""
-        options, clock = self._options, self._trainer.clock
+    def epoch(self, data: Data, training: Longs, validation: Longs) -> None:
+        """Train on what is left of `training` in this epoch, and evaluate on `validation`."""
+        options, clock, at = self._options, self._trainer.clock, self.position
         clock.restart()
-        before = clock.total()
-        loss, right = 0.0, 0
-        for chosen in batches(training, options.batch, options.seed, number):
+        before = clock.total() - at.seconds
+        for chosen in batches(training, options.batch, options.seed, at.epoch)[at.batch :]:
             with np.errstate(over="ignore", invalid="ignore"):  # the loss is checked instead
                 step_loss, step_right = self._trainer.step(*data, chosen, self._rule)
-            self._check(step_loss, number)
-            loss, right = loss + step_loss, right + step_right
-            self.steps += 1
+            self._check(step_loss)
+            at.add(step_loss, step_right)
+            at.seconds = clock.total() - before
             self._progress(1, f"loss {step_loss / len(chosen):.4f}")
+            self._keeper.step_done(at.step)
         seconds = self._world.allreduce(clock.total() - before, op=MPI.MAX)
         held_out = self.evaluate(data, validation) if len(validation) else (None, None)
-        n = len(training)
-        return Epoch(number + 1, loss / n, right / n, held_out[0], held_out[1], seconds)
+        loss, accuracy = at.loss / len(training), at.right / len(training)
+        at.end_epoch(Epoch(at.epoch + 1, loss, accuracy, held_out[0], held_out[1], seconds))
 
     def evaluate(self, data: Data, chosen: Longs) -> tuple[float, float]:
         """Return the mean loss and the accuracy over samples `chosen`."""
@@ -201,29 +203,32 @@ class _Session:
             loss, right = loss + part_loss, right + part_right
         return loss / len(chosen), right / len(chosen)
 
-    def _check(self, loss: float, number: int) -> None:
+    def _check(self, loss: float) -> None:
         if not np.isfinite(loss):
+            at = self.position
             raise AgreedError(
-                f"the loss is {loss} in epoch {number + 1}, step {self.steps + 1}: "
+                f"the loss is {loss} in epoch {at.epoch + 1}, step {at.step + 1}: "
                 f"lower --lr (now {self._options.lr})"
             )
 
 
 def _result(
-    trainer: Trainer, session: _Session, history: list[Epoch], accuracy: float | None
+    trainer: Trainer, position: Position, keeper: Keeper, accuracy: float | None
 ) -> Training:
     forward, backward = trainer.counted()
     forwarded, passes = trainer.counted_passes()
     trainer.free()
     return Training(
-        history,
+        position.history,
         [parameters.values for parameters in trainer.parameters],
         [parameters.bias for parameters in trainer.parameters],
-        session.steps,
+        position.step,
         accuracy,
         trainer.clock,
         forward,
         backward,
         forwarded,
         passes,
+        keeper.written,
+        keeper.copy_s,
     )

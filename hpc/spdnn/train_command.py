@@ -8,21 +8,31 @@ from typing import Any
 
 from mpi4py import MPI
 
+from hpc.comm.checkpointing import Stopped, say_stopped
 from hpc.comm.replicas import group_size, replica_groups
 from hpc.comm.world import owned, together
 from hpc.io.outputs import check_outputs
 from hpc.io.samples import open_samples
+from hpc.report.checkpoint_options import checkpoint_options
 from hpc.report.figures import quantity, write_json
 from hpc.report.progress import progress
 from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
+from hpc.spdnn.position import Epoch
 from hpc.spdnn.run_figures import describe_run, per_rank, rank_table, ranks_text
 from hpc.spdnn.save import save_network
-from hpc.spdnn.train import Epoch, Training, TrainOptions, train
+from hpc.spdnn.train import Training, TrainOptions, train
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0."""
+    """Run the command; return 0, or the exit code of a run that was asked to stop."""
+    try:
+        return _run(args, world)
+    except Stopped as stopped:
+        return say_stopped(world, stopped)
+
+
+def _run(args: argparse.Namespace, world: MPI.Comm) -> int:
     options = TrainOptions(
         args.epochs,
         args.batch,
@@ -37,6 +47,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(comm):
             options.check()
             group_size(comm.size, args.replicas)
+            checkpoint = checkpoint_options(args)
             steps = _check(args, comm.rank)
         local = choose_kernel(comm, args.kernel, args.device, args.threads)
         loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
@@ -50,6 +61,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 test=args.test,
                 kernel=local,
                 replicas=args.replicas,
+                checkpoint=checkpoint,
                 on_epoch=_say_epoch if first else lambda epoch: None,
                 progress=advance,
             )
@@ -128,8 +140,9 @@ def _figures(result: Training, described: dict[str, Any], trained: int) -> dict[
         "edges_per_s": described["edges"] * trained / seconds,
         "history": [asdict(epoch) for epoch in result.history],
         "test_accuracy": result.test_accuracy,
-        "volume_words": result.forward.words_sent / result.forwarded,
-        "messages": result.forward.messages_sent / result.passes,
+        "volume_words": result.forward.words_sent / max(1, result.forwarded),
+        "messages": result.forward.messages_sent / max(1, result.passes),
+        "checkpoints": result.checkpoints,
         "words_sent": result.forward.words_sent + result.backward.words_sent,
         "messages_sent": result.forward.messages_sent + result.backward.messages_sent,
     }

@@ -134,6 +134,8 @@ def test_the_newest_are_kept_and_broken_ones_cleaned(tmp_path):
     assert numbers(tmp_path) == [7, 6, 5, 4, 3, 2, 1]
     prune(tmp_path, 3, 6)
     assert numbers(tmp_path) == [7, 6, 3, 2]
+    prune(tmp_path, 3, 7, broken=[6])
+    assert numbers(tmp_path) == [7, 3, 2]
     prune(tmp_path, 1, 7)
     assert numbers(tmp_path) == [7]
     assert (tmp_path / "notes.txt").exists()

@@ -1,0 +1,97 @@
+"""Where a run begins: at the newest complete checkpoint of its folder, or at its first step."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from mpi4py import MPI
+
+from hpc.comm.world import AgreedError, together
+from hpc.io.checkpoint import Index, check_part, read_index
+from hpc.io.checkpoint_folder import (
+    check_root,
+    checkpoint_path,
+    differences,
+    make_root,
+    numbers,
+)
+from hpc.io.errors import InputError
+from hpc.report.checkpoint_options import CheckpointOptions
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run begins.
+
+    number : of the newest checkpoint there is, whole or not. index : to go on from, or None.
+    broken : numbers of those that were found not to be whole.
+    """
+
+    number: int
+    index: Index | None
+    broken: frozenset[int] = frozenset()
+
+    @property
+    def step(self) -> int:
+        """Steps done before."""
+        return self.index.step if self.index is not None else 0
+
+
+def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) -> Start:
+    """Return where a run begins; the first rank says what is skipped and what is found. Collective.
+
+    The ranks share the work of reading through the parts.
+
+    Parameters
+    ----------
+    run : what the run is, by name; that of the first rank counts.
+
+    Raises
+    ------
+    AgreedError : on all ranks: the folder cannot be used; its checkpoints are of another run.
+    """
+    with together(comm):
+        if comm.rank == 0:
+            make_root(options.root)
+    with together(comm):
+        check_root(options.root)
+    found = comm.bcast(numbers(options.root))
+    newest = found[0] if found else 0
+    broken: set[int] = set()
+    for number in [] if options.fresh else found:
+        index = _complete(comm, options, number)
+        if index is not None:
+            _check_run(comm, index, run)
+            if comm.rank == 0:
+                print(f"checkpoint {index.folder}: going on after step {index.step}", flush=True)
+            return Start(newest, index, frozenset(broken))
+        broken.add(number)
+    return Start(newest, None, frozenset(broken))
+
+
+def _complete(comm: MPI.Comm, options: CheckpointOptions, number: int) -> Index | None:
+    """Return the index of a checkpoint if all of it is whole. Collective."""
+    path = checkpoint_path(options.root, number)
+    try:
+        with together(comm):
+            index = read_index(path)
+            for part in range(comm.rank, len(index.parts), comm.size):
+                check_part(index, part)
+    except AgreedError as error:
+        if comm.rank == 0:
+            print(f"hpc: checkpoint {path.name} is skipped: {error}", file=sys.stderr, flush=True)
+        return None
+    return index
+
+
+def _check_run(comm: MPI.Comm, index: Index, run: dict[str, Any]) -> None:
+    with together(comm):
+        differ = differences(index.run, json.loads(json.dumps(run))) if comm.rank == 0 else ""
+        if differ:
+            raise InputError(
+                f"--checkpoint: {index.folder} is of another run: {differ}; choose another folder, "
+                "or --fresh to begin anew"
+            )
