@@ -3,7 +3,8 @@
 mpirun -n 2 python benchmarks/on_ranks.py net.h5 --plan plan.h5 --batch 128 --json out.json
 
 Seconds of the slowest rank, median of --repeats: `forward` (all layers), `kernels` (the same
-products without messages, on each rank alone), `step` (forward, backward, update), and the
+products without messages, on each rank alone), `messages` (the same messages without products,
+layer after layer), `step` (forward, backward, update), and the
 largest memory that Python allocated in ten further passes or steps (`allocated_bytes`).
 With --copies every rank runs the whole network by itself, all at the same time: what cores that
 share a memory can do at best.
@@ -53,7 +54,7 @@ def main() -> None:
     parser.add_argument("--waves", type=int, default=1)
     parser.add_argument("--kernel", default="auto")
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--only", nargs="+", choices=("forward", "kernels", "step"))
+    parser.add_argument("--only", nargs="+", choices=("forward", "kernels", "messages", "step"))
     parser.add_argument("--copies", action="store_true")
     parser.add_argument("--json", type=Path, required=True)
     args = parser.parse_args()
@@ -68,6 +69,8 @@ def main() -> None:
         ways["forward"] = forward.run
     if "kernels" in wanted:
         ways["kernels"] = lambda: kernels(forward)
+    if "messages" in wanted:
+        ways["messages"] = lambda: messages(forward)
     if "step" in wanted:
         trainer = Trainer(Runtime(comm, kernel(args.kernel), Stopwatch()), shard, "mse", "exact")
         labels, chosen, rule = np.zeros(args.batch, np.int32), np.arange(args.batch), SGD(1e-9)
@@ -103,6 +106,18 @@ def kernels(forward: Forward) -> None:
             for index in range(len(layer._sum._parts)):
                 layer._sum.take(index)
             layer._sum.finish()
+
+
+def messages(forward: Forward) -> None:
+    """Send and receive what every layer does; nothing is multiplied."""
+    for waves in forward.layers:
+        for layer in waves:
+            layer.exchange.start_receives()
+            layer.exchange.start_sends()
+        for layer in waves:
+            for _ in layer.exchange.arrivals():
+                pass
+            layer.exchange.finish_sends()
 
 
 def timed(

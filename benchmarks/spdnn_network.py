@@ -4,7 +4,8 @@ python benchmarks/spdnn_network.py --tools FOLDER [--neurons 16384] [--batch 128
 
 FOLDER holds netup.sh, nsexec.sh and delaynet.c, which make two hosts on one machine as network
 namespaces (needs root). Forward passes on one rank a host, every column computed, with one wave
-and with several: no delay, then a delay, then a limited rate.
+and with several: no delay, then a delay, then limited rates. `kernels` is the compute alone,
+`messages` the transfer alone.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=24)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--delay-us", type=int, default=1000)
-    parser.add_argument("--rate-mbit", type=int, default=400)
+    parser.add_argument("--rate-mbit", type=int, nargs="+", default=[400, 2000])
     parser.add_argument("--waves", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--work", type=Path, default=Path("/tmp/relaycut-bench"))
@@ -41,8 +42,8 @@ def main() -> None:
     network, plan = prepared(args, args.neurons)
     switch = args.work / "delaynet"
     subprocess.run(["gcc", "-O2", "-o", switch, args.tools / "delaynet.c"], check=True)
-    settings = {"no delay": (0, 0), f"{args.delay_us} us": (args.delay_us, 0),
-                f"{args.rate_mbit} Mbit/s": (0, args.rate_mbit)}  # fmt: skip
+    settings = {"no delay": (0, 0), f"{args.delay_us} us": (args.delay_us, 0)}
+    settings |= {f"{rate} Mbit/s": (0, rate) for rate in args.rate_mbit}
     found: dict[str, Any] = {}
     with hosts(args.tools):
         for name, (delay, rate) in settings.items():
@@ -52,11 +53,14 @@ def main() -> None:
     base = found[f"no delay, {args.waves[0]}"]
     rows = [
         [name, f"{1e3 * got['forward_s']:.2f}", f"{1e3 * got['kernels_s']:.2f}",
-         f"{got['forward_s'] / base['forward_s']:.2f}"]
+         f"{1e3 * got['messages_s']:.2f}", f"{got['forward_s'] / base['forward_s']:.2f}",
+         f"{got['forward_s'] / max(got['kernels_s'], got['messages_s']):.2f}"]
         for name, got in found.items()
     ]  # fmt: skip
     print(f"N = {args.neurons}, L = {args.layers}, batch {args.batch}, two hosts; {machine()}")
-    print(table(["network, waves", "forward ms", "kernels ms", "of no delay, one wave"], rows))
+    head = ["network, waves", "forward ms", "kernels ms", "messages ms", "of no delay, one wave",
+            "of the larger"]  # fmt: skip
+    print(table(head, rows))
     keep("spdnn_network", {"settings": {k: str(v) for k, v in vars(args).items()}, "runs": found})
 
 
@@ -89,7 +93,7 @@ def passes(args: argparse.Namespace, network: Path, plan: Path, waves: int) -> d
         "-launcher-exec", args.tools / "nsexec.sh", "-hosts", "10.77.0.1,10.77.0.2",
         "-n", 2, sys.executable, "benchmarks/on_ranks.py", network, "--plan", plan,
         "--batch", args.batch, "--waves", waves, "--repeats", args.repeats,
-        "--only", "forward", "kernels", "--json", out,
+        "--only", "forward", "kernels", "messages", "--json", out,
     ]  # fmt: skip
     env = os.environ | {
         "OMP_NUM_THREADS": "1", "UCX_NET_DEVICES": "tun0", "UCX_TLS": "tcp,self",
