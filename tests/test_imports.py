@@ -16,7 +16,7 @@ LOWER = {
     "hpc/pipebd": ("hpc.io", "hpc.comm", "hpc.report", "hpc.samples"),
     "partition": ("hpc.io", "hpc.report"),
     "datasets": ("hpc.io", "hpc.samples"),
-    "launch": (),
+    "launch": ("hpc.io", "hpc.report"),
 }
 
 

@@ -1,0 +1,77 @@
+"""What is launched: the words after ``--``, and which of them run on many ranks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpc.io.errors import InputError
+
+ENGINES = ("spdnn", "pipebd", "machine", "doctor")
+"""First words of ``python -m hpc``: on ranks."""
+TOOLS = ("partition", "datasets")
+"""Programs of one process."""
+ALONE = (("pipebd", "plan"), ("pipebd", "timeline"))
+"""Commands of the engines that are of one process too."""
+CHECKOUT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Command:
+    """words : beginning with one of ENGINES or TOOLS."""
+
+    words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.words or self.words[0] not in (*ENGINES, *TOOLS):
+            found = repr(self.words[0]) if self.words else "nothing"
+            raise InputError(
+                f"after --: expected one of {', '.join((*ENGINES, *TOOLS))}, found {found}"
+            )
+        if any("\0" in word for word in self.words):
+            raise InputError("after --: a NUL character, which no program can be given")
+
+    @property
+    def on_ranks(self) -> bool:
+        """Whether it is an MPI program."""
+        return self.words[0] in ENGINES and self.words[:2] not in ALONE
+
+    @property
+    def name(self) -> str:
+        """What a job of it is called: 'spdnn-infer'."""
+        return "-".join(word for word in self.words[:2] if word.isidentifier())
+
+    def argv(self, python: Sequence[str]) -> list[str]:
+        """Return the program's words. python : the interpreter, and what comes before it."""
+        if self.words[0] in ENGINES:
+            return [*python, "-m", "hpc", *self.words]
+        if self.words[0] == "datasets" and (CHECKOUT / "datasets").is_dir():
+            return [*python, str(CHECKOUT / "datasets"), *self.words[1:]]
+        return [*python, "-m", *self.words]
+
+
+def command_of(words: Sequence[str]) -> Command:
+    """Return the command; ``python -m hpc`` or ``python -m`` before it is dropped.
+
+    Raises
+    ------
+    InputError : it is none of ours.
+    """
+    rest = tuple(words)
+    if rest[:2] in (("python", "-m"), ("python3", "-m")):
+        rest = rest[2:]
+    return Command(rest[1:] if rest[:1] == ("hpc",) else rest)
+
+
+def alone(words: Sequence[str], what: str) -> Command:
+    """Return a command of one process. what : names it in a message.
+
+    Raises
+    ------
+    InputError : it is an MPI program, or none of ours.
+    """
+    command = command_of(words)
+    if command.on_ranks:
+        raise InputError(f"{what}: {' '.join(command.words[:2])} runs on ranks, expected a tool")
+    return command

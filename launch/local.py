@@ -1,0 +1,67 @@
+"""A run on this machine: from options to the environment and words of a command line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hpc.io.errors import InputError
+from launch.command import Command
+from launch.environment import rank_environment
+from launch.mpirun import BINDINGS, mpirun_options
+from launch.quoting import quoted, quoted_words
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """ranks; threads of each; bind : one of BINDINGS."""
+
+    ranks: int = 1
+    threads: int = 1
+    bind: str = "core"
+
+    def __post_init__(self) -> None:
+        for name, value in (("-n", self.ranks), ("--threads", self.threads)):
+            if value < 1:
+                raise InputError(f"{name} {value}: expected at least 1")
+        if self.bind not in BINDINGS:
+            raise InputError(f"--bind {self.bind}: expected {' or '.join(BINDINGS)}")
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine. cores : that this process may use. root : whether it runs as root.
+
+    mpirun, flavour : of the MPI, empty where none is needed.
+    """
+
+    cores: int
+    root: bool
+    mpirun: str = ""
+    flavour: str = ""
+
+
+def local_run(
+    options: LocalOptions, host: Host, command: Command, python: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return what to add to the environment, and the words of the command line.
+
+    Raises
+    ------
+    InputError : several ranks for a program of one process.
+    """
+    if not command.on_ranks:
+        if options.ranks != 1:
+            name = " ".join(command.words[:2])
+            raise InputError(f"-n {options.ranks}: {name} is of one process; leave -n away")
+        return rank_environment(options.threads, False, False), command.argv(python)
+    crowded = options.ranks * options.threads > host.cores
+    words = mpirun_options(host.flavour, options.ranks, options.threads, options.bind, crowded)
+    environment = rank_environment(options.threads, crowded, host.root)
+    return environment, [host.mpirun, *words, *command.argv(python)]
+
+
+def local_text(environment: dict[str, str], words: Sequence[str]) -> str:
+    """Return a run as a line for bash."""
+    settings = (f"{name}={quoted(value)}" for name, value in environment.items())
+    return f"{' '.join(settings)} {quoted_words(words)}"

@@ -1,0 +1,49 @@
+"""`local`: run a command here, under mpirun where it is an MPI program."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from launch.command import command_of
+from launch.local import Host, LocalOptions, local_run, local_text
+from launch.mpirun import found_flavour, mpirun_path
+from launch.ranks import check_ranks
+
+
+def add_local(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "local",
+        help="run on this machine",
+        epilog="example: python -m launch local -n 4 -- spdnn infer net.h5 x.h5 --plan plan.h5",
+    )
+    parser.add_argument("-n", type=int, default=1, metavar="RANKS", help="ranks (default 1)")
+    parser.add_argument("--threads", type=int, default=1, help="threads of a rank (default 1)")
+    parser.add_argument(
+        "--bind",
+        default="core",
+        metavar="core|none",
+        help="ranks to cores, where there are enough (default core)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the command line only")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
+    options = LocalOptions(args.n, args.threads, args.bind)
+    command = command_of(words)
+    host = Host(len(os.sched_getaffinity(0)), os.geteuid() == 0)
+    if command.on_ranks:
+        check_ranks(command.words, options.ranks)
+        mpirun = mpirun_path()
+        host = Host(host.cores, host.root, mpirun, found_flavour(mpirun))
+    environment, argv = local_run(options, host, command, [sys.executable])
+    if args.dry_run:
+        print(local_text(environment, argv))
+        return
+    sys.stdout.flush()
+    os.execvpe(argv[0], argv, os.environ | environment)
