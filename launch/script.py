@@ -174,7 +174,8 @@ def _launcher(job: Job) -> Iterator[str]:
         words = job.site.launcher or ("srun",)
         yield f"launcher=({quoted_words([*words, *srun_options(job)])})"
         return
-    words = job.site.launcher or (mpirun_path(),)
+    ours = not (job.site.python or job.site.container)
+    words = job.site.launcher or (mpirun_path() if ours else "mpirun",)
     yield f'case "$({quoted_words(words)} --version 2>&1)" in'
     for flavour, mark in FLAVOURS.items():
         plain, crowded = (

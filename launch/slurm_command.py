@@ -110,7 +110,8 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
     submitted = submit_chain(chain)
     for record in submitted:
         wait = f", after {' '.join(record.after)}" if record.after else ""
-        print(f"submitted {record.job}: {record.name}, {record.ranks} ranks{wait}")
+        ranks = "1 rank" if record.ranks == 1 else f"{record.ranks} ranks"
+        print(f"submitted {record.job}: {record.name}, {ranks}{wait}")
     if args.json:
         write_json(args.json, {"jobs": [asdict(record) for record in submitted]})
 

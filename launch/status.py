@@ -123,15 +123,13 @@ def accounted_state(line: str) -> State:
     )
 
 
+HEAD = ("job", "name", "ranks", "state", "code", "elapsed", "where")
+
+
 def rows(record: Record, found: Sequence[State]) -> list[list[str]]:
-    """Return a job's lines of the table for people; see HEAD."""
-    command = " ".join(record.command)
-    shown = command if len(command) <= 60 else f"{command[:57]}..."
+    """Return a job's lines of the table for people, under HEAD."""
     return [
         [one.job, record.name, str(record.ranks), one.state,
-         "" if one.code is None else str(one.code), one.elapsed, one.where, shown]
+         "" if one.code is None else str(one.code), one.elapsed, one.where]
         for one in found
     ]  # fmt: skip
-
-
-HEAD = ["job", "name", "ranks", "state", "code", "elapsed", "where", "command"]

@@ -1,0 +1,64 @@
+#!/bin/bash
+#SBATCH --job-name=try-1
+#SBATCH --nodes=2
+#SBATCH --ntasks=8
+#SBATCH --ntasks-per-node=4
+#SBATCH --cpus-per-task=2
+#SBATCH --gpus-per-task=1
+#SBATCH --time=02:00:00
+#SBATCH --partition=gpu
+#SBATCH --account=physics
+#SBATCH --output="my runs/%A_%a.out"
+#SBATCH --open-mode=append
+#SBATCH --array=0-1
+#SBATCH --dependency=afterok:11:12
+#SBATCH --signal=USR1@120
+#SBATCH --kill-on-invalid-dep=yes
+#SBATCH --requeue
+#SBATCH --constraint="a100|h100"
+#SBATCH --exclusive
+set -u
+set +u; if ! command -v module >/dev/null; then . /etc/profile; fi
+module load gcc/12 || exit 1
+module load mpich || exit 1
+set -u
+cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc); crowded=""
+if [ "$cores" -lt 8 ]; then crowded=yes; export MPIR_CVAR_ENABLE_HEAVY_YIELD=1; fi
+if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+export OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 MKL_NUM_THREADS=2 NUMBA_NUM_THREADS=2
+export UCX_TLS=rc,self
+job="${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}"
+folder='my runs'
+word="$folder/$job.first-rank"; mkdir -p "$folder"; rm -f "$word" "$folder/$job.exit"
+sweep_lr=(0.1 0.01)
+command=(apptainer exec my.sif python3 -m hpc spdnn train net.h5 'it'"'"'s.h5' --lr "${sweep_lr[SLURM_ARRAY_TASK_ID]}" --seed="$SLURM_ARRAY_TASK_ID")
+launcher=(srun --kill-on-bad-exit=1 --mpi=pmi2 --nodes=2 --ntasks=8 --ntasks-per-node=4 --cpus-per-task=2 --cpu-bind=cores --gpus-per-task=1 --gpu-bind=per_task:1)
+# A rank. One that stopped at a checkpoint (3) is no failure that should end the others; the
+# first rank leaves its exit code, since launchers may return 0 when a whole host is lost.
+as_rank='trap : USR1 TERM INT
+word=$1; shift
+"$@"
+code=$?
+rank=${PMI_RANK:-${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-0}}}}
+if [ "$rank" = 0 ]; then echo "$code" >"$word"; fi
+if [ "$code" -eq 3 ]; then exit 0; fi
+exit "$code"'
+"${launcher[@]}" bash -c "$as_rank" rank "$word" "${command[@]}"
+code=$?
+if [ "$code" -eq 0 ]; then
+  for _ in 1 2 3 4 5; do [ -s "$word" ] && break; sleep 1; done
+  code=$(cat "$word" 2>/dev/null)
+  if [ -z "$code" ]; then
+    echo "launch: the ranks ended and the first did not say how: taken as failed" >&2
+    code=1
+  fi
+fi
+rm -f "$word"
+ended="$folder/$job.exit"
+printf '%s\n' "$code" >"$ended.partial" && mv "$ended.partial" "$ended"
+if [ "$code" -eq 0 ]; then echo "launch: done"; else echo "launch: exit code $code" >&2; fi
+if [ "$code" -eq 3 ]; then
+  echo "launch: stopped at a checkpoint, queued again" >&2
+  scontrol requeue "$job"
+fi
+exit "$code"
