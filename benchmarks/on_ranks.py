@@ -110,6 +110,8 @@ def kernels(forward: Forward) -> None:
 
 def messages(forward: Forward) -> None:
     """Send and receive what every layer does; nothing is multiplied."""
+    for exchange in forward.exchanges:
+        exchange.finish_sends()  # those of a pass before
     for waves in forward.layers:
         for layer in waves:
             layer.exchange.start_receives()

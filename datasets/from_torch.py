@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Sequence
 
 from datasets.arguments import positive_int
+from hpc.io.archive import check_archive
 from hpc.io.errors import InputError
 from hpc.io.network import read_header, write_network
 from hpc.io.outputs import check_outputs
@@ -41,6 +42,7 @@ def _model(path: str) -> object:
     nn = torch.nn
     known = [*AFFINE, *ACTIVATIONS, nn.BatchNorm2d, nn.Flatten, nn.Sequential, set]
     try:
+        check_archive(path)
         with torch.serialization.safe_globals(known):
             model = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
@@ -63,6 +65,10 @@ def _reason(path: str, known: Sequence[type]) -> str:
         return "not a file of torch.save"
     names = {f"{kind.__module__}.{kind.__qualname__}" for kind in known}
     foreign = sorted(set(found) - names - {"builtins.set"})
+    if any(name.startswith("torch.nn.utils.prune.") for name in foreign):
+        return (
+            "holds masks of torch.nn.utils.prune; make them weights: prune.remove(module, 'weight')"
+        )
     return f"holds {', '.join(foreign)}, which has no sparse counterpart" if foreign else "damaged"
 
 

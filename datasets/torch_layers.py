@@ -48,6 +48,7 @@ def sparse_layers(model: nn.Module, shape: Shape) -> list[Layer]:
     ------
     InputError : names the module that has no exact sparse counterpart, or does not fit.
     """
+    _check_numbers(model)
     done: list[Affine] = []
     dtype = next((p.detach().numpy().dtype for p in model.parameters()), np.dtype(np.float32))
     for name, module in _flat(model, ""):
@@ -75,9 +76,20 @@ def _flat(module: nn.Module, name: str) -> list[tuple[str, nn.Module]]:
     if type(module) is not nn.Sequential:
         return [(name or "0", module)]
     prefix = f"{name}." if name else ""
-    return [
-        one for child, inner in module.named_children() for one in _flat(inner, f"{prefix}{child}")
-    ]
+    every = module.named_modules(remove_duplicate=False)  # a module may stand in two places
+    children = [(child, inner) for child, inner in every if child and "." not in child]
+    return [one for child, inner in children for one in _flat(inner, f"{prefix}{child}")]
+
+
+def _check_numbers(model: nn.Module) -> None:
+    """Raise InputError for weights that are not numbers of a network file."""
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if tensor.is_meta:
+            raise InputError(f"{name} has no values: it is on torch's device meta")
+        if tensor.is_floating_point() and tensor.dtype not in (torch.float32, torch.float64):
+            raise InputError(
+                f"{name} is {tensor.dtype}, expected float32 or float64: model.float()"
+            )
 
 
 def _image(shape: Shape) -> tuple[int, Pair]:
@@ -139,7 +151,7 @@ def _convolution(module: nn.Conv2d, shape: Shape, dtype: np.dtype) -> Affine:
         raise InputError(f"padding mode '{module.padding_mode}', expected 'zeros'")
     kernel, dilation = _pair(module.kernel_size), _pair(module.dilation)
     padding = _conv_padding(module.padding, kernel, dilation)
-    window = Sliding(kernel, _pair(module.stride), padding, dilation)
+    window = _fitting(Sliding(kernel, _pair(module.stride), padding, dilation), size)
     weight = convolution(_array(module.weight), window, size, module.groups)
     bias = _bias(module, module.out_channels, dtype)
     per_pixel = np.repeat(bias, int(np.prod(window.output(size))))
@@ -182,7 +194,14 @@ def _pool_window(module: nn.AvgPool2d | nn.MaxPool2d, size: Pair) -> Sliding:
     kernel = _pair(module.kernel_size)
     stride = _pair(module.stride) if module.stride is not None else kernel
     dilation = _pair(getattr(module, "dilation", 1))
-    return Sliding(kernel, stride, _both_sides(_pair(module.padding)), dilation)
+    return _fitting(Sliding(kernel, stride, _both_sides(_pair(module.padding)), dilation), size)
+
+
+def _fitting(window: Sliding, size: Pair) -> Sliding:
+    """Return the window; raise InputError where an image of this size has no place for it."""
+    if min(window.output(size)) < 1:
+        raise InputError(f"its kernel is larger than the padded image, {size[0]}x{size[1]}")
+    return window
 
 
 def _both_sides(padding: Pair) -> tuple[Pair, Pair]:

@@ -1,9 +1,17 @@
 """Entry of ``python -m partition``."""
 
 import sys
+from collections.abc import Sequence
 
 from hpc.io.errors import run_tool
-from partition.cli import main
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the command line; its modules load here, where Ctrl-C is met already."""
+    from partition.cli import main as run
+
+    run(arguments)
+
 
 if __name__ == "__main__":
     sys.exit(run_tool("partition", main))

@@ -17,6 +17,12 @@ MAX_SEED = 2**31 - 1
 """KaHyPar's seeds are 32-bit."""
 MAX_WINDOW = 6
 """Layers that may share owners: as many as are in memory together. `auto` asks for all of them."""
+MAX_EPSILON = 1e6
+"""More than any P allows anyway."""
+MAX_RATIO = 1e6
+"""Of the weights of two ranks."""
+MAX_INTER_COST = 1000
+"""Partitioners sum words in 32 bits."""
 BACKENDS = ("kahypar", "mtkahypar")
 PRESETS = ("default", "quality", "highest-quality", "deterministic", "large-k")
 """Mt-KaHyPar's; `default` is deterministic with one thread only."""
@@ -69,6 +75,7 @@ class Asked:
     def shares(self) -> npt.NDArray[np.float64]:
         """Return what share of the work each part takes: (P,), their sum is 1."""
         weights = np.array(self.weights or [1.0] * self.parts)
+        weights = weights / weights.max()
         return weights / weights.sum()
 
 
@@ -77,16 +84,17 @@ def check_asked(asked: Asked, header: NetworkHeader) -> None:
 
     Raises
     ------
-    InputError : parts below 1 or above the rows of all layers, epsilon below 0 or not finite,
+    InputError : parts below 1 or above the rows of all layers, epsilon outside 0..MAX_EPSILON,
         a seed outside 0..MAX_SEED, a window outside 1..MAX_WINDOW, a backend or preset there is
-        not, threads below 1, weights of the wrong number or not above 0, an objective there is not,
+        not, threads below 1, weights of the wrong number, not above 0 or too unlike, an objective
+        there is not,
         or that is not the hypergraph method's, or `time` without costs, a batch below 1, nodes
         that are not as many ranks as parts, or that go with another objective or method, an
-        inter_cost below 1.
+        inter_cost outside 1..MAX_INTER_COST.
     """
     check_parts(asked.parts, header, "parts")
-    if not (math.isfinite(asked.epsilon) and asked.epsilon >= 0):
-        raise InputError(f"--epsilon {asked.epsilon}: expected 0 or more")
+    if not 0 <= asked.epsilon <= MAX_EPSILON:
+        raise InputError(f"--epsilon {asked.epsilon}: expected 0..{MAX_EPSILON:g}")
     if not 0 <= asked.seed <= MAX_SEED:
         raise InputError(f"--seed {asked.seed}: expected 0..{MAX_SEED}")
     if not 1 <= asked.window <= MAX_WINDOW:
@@ -111,6 +119,11 @@ def _check_weights(asked: Asked) -> None:
     for rank, weight in enumerate(asked.weights):
         if not (math.isfinite(weight) and weight > 0):
             raise InputError(f"--weights: {weight:g} for rank {rank}, expected a number above 0")
+    if asked.weights and max(asked.weights) / min(asked.weights) > MAX_RATIO:
+        raise InputError(
+            f"--weights: {max(asked.weights):g} and {min(asked.weights):g}, expected none more "
+            f"than {MAX_RATIO:g} times another"
+        )
 
 
 def _check_objective(asked: Asked) -> None:
@@ -126,8 +139,8 @@ def _check_objective(asked: Asked) -> None:
 
 
 def _check_nodes(asked: Asked) -> None:
-    if not (math.isfinite(asked.inter_cost) and asked.inter_cost >= 1):
-        raise InputError(f"--inter-cost {asked.inter_cost:g}: expected 1 or more")
+    if not 1 <= asked.inter_cost <= MAX_INTER_COST:
+        raise InputError(f"--inter-cost {asked.inter_cost:g}: expected 1..{MAX_INTER_COST}")
     if not asked.nodes:
         return
     nodes, ranks = asked.nodes

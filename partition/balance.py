@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from partition.hypergraph import Blocks, Longs
 
+TIE = 1e-6
+"""Of a mean row: what a row weighs besides its weights, where these are dealt out."""
 ROUNDING = 1e-9
 """Keeps (1 + ε) · share from falling just below a whole number."""
 
@@ -72,21 +74,34 @@ def is_equal(shares: Shares) -> bool:
 
 
 def spread(weights: Longs, shares: Shares) -> Blocks:
-    """Assign rows for balance alone: heaviest first, each to the least loaded part (LPT).
+    """Assign rows for balance alone: heaviest first, each to where it is done soonest (LPT).
 
     Returns
     -------
     (n,) int32 part of each row; the number of rows breaks ties, so that weightless rows
     spread too.
     """
-    cost = 1 / (shares * len(shares))
-    loads = [(0.0, 0.0, part) for part in range(len(shares))]
+    order = np.argsort(-weights, kind="stable")
     blocks = np.empty(len(weights), np.int32)
-    for row in np.argsort(-weights, kind="stable"):
+    if not is_equal(shares):
+        return _spread_unequally(weights, shares, order, blocks)
+    loads = [(0, 0, part) for part in range(len(shares))]
+    for row in order:
         load, rows, part = loads[0]
         blocks[row] = part
-        step = float(cost[part])
-        heapq.heapreplace(loads, (load + int(weights[row]) * step, rows + step, part))
+        heapq.heapreplace(loads, (load + int(weights[row]), rows + 1, part))
+    return blocks
+
+
+def _spread_unequally(weights: Longs, shares: Shares, order: Longs, blocks: Blocks) -> Blocks:
+    cost = 1 / (shares * len(shares))
+    row_cost = TIE * max(float(weights.mean()), 1.0) if len(weights) else 0.0
+    loads = np.zeros(len(shares))
+    for row in order:
+        step = int(weights[row]) + row_cost
+        part = int(((loads + step) * cost).argmin())
+        blocks[row] = part
+        loads[part] += step
     return blocks
 
 
@@ -113,7 +128,7 @@ def shortfall(weights: Longs, owners: Blocks, shares: Shares, epsilon: float) ->
     row, room = int(weights.argmax()), int(asked.max())
     if weights[row] > room:
         reason = f"row {row} alone has {weights[row]} weights, a part may hold {room}"
-    elif (part_limits(weights, shares, epsilon) > asked).any():
+    elif is_equal(shares) and (part_limits(weights, shares, epsilon) > asked).any():
         reason = f"its rows do not divide more evenly over {parts} parts"
     else:
         reason = f"no more even cut was found; a part may hold {room} weights"

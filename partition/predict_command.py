@@ -12,7 +12,7 @@ from hpc.io.network import open_network
 from hpc.io.outputs import check_outputs
 from hpc.io.plan import Plan, check_plan, read_plan
 from hpc.report.figures import table, write_json
-from partition.asked import check_asked
+from partition.asked import Asked, check_asked
 from partition.asked_options import add_asked, asked_from, numbers_of_ranks
 from partition.build import build_plan
 from partition.command import add_command
@@ -60,11 +60,12 @@ def run(options: argparse.Namespace) -> None:
     machine = read_machine(options.machine)
     costs = machine.training if options.training else machine.inference
     plan = read_plan(options.plan)
+    others = _others(options, plan)
     found = predict(plan, costs, options.batch)
     kind = "training" if options.training else "inference"
     print(f"{options.plan}: {plan.parts} ranks, {kind}, batch {options.batch}")
     print(layer_table(found))
-    every = [found, *_others(options, plan, costs)] if options.parts else [found]
+    every = [found, *_predicted(options, others, costs)]
     every.sort(key=lambda one: one.parts)
     print()
     print(scaling_table(every))
@@ -101,14 +102,26 @@ def scaling_table(every: Sequence[Prediction]) -> str:
     return table(["ranks", *KINDS, "batch", f"speed on {base.parts}"], rows)
 
 
-def _others(options: argparse.Namespace, plan: Plan, costs: Costs) -> list[Prediction]:
-    """Cut the network for the other numbers of ranks and predict those plans."""
+def _others(options: argparse.Namespace, plan: Plan) -> list[Asked]:
+    """Return what is asked for the other numbers of ranks; the network is that of the plan."""
+    if not options.parts:
+        return []
+    every = [asked_from(options, parts) for parts in options.parts if parts != plan.parts]
     with open_network(options.network) as network:
         check_plan(plan, network.header, plan.parts, options.plan)
-        every = [asked_from(options, parts) for parts in options.parts if parts != plan.parts]
         for asked in every:
             check_asked(asked, network.header)
-        plans = [build_plan(network, asked).plan for asked in every]
+    return every
+
+
+def _predicted(
+    options: argparse.Namespace, others: Sequence[Asked], costs: Costs
+) -> list[Prediction]:
+    """Cut the network for other numbers of ranks and predict those plans."""
+    if not others:
+        return []
+    with open_network(options.network) as network:
+        plans = [build_plan(network, asked).plan for asked in others]
     return [predict(one, costs, options.batch) for one in plans]
 
 

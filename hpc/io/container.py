@@ -39,6 +39,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target}: is a folder; expected the name of a file to write")
+    if target.exists() and not target.is_file():  # renaming over it would replace a device
+        raise InputError(f"{target}: is not a regular file; expected the name of one to write")
     if target.parent.exists() and not target.parent.is_dir():
         raise InputError(f"{target}: {target.parent} is a file, expected a folder")
     if not target.parent.is_dir():

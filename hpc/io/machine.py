@@ -22,6 +22,8 @@ from hpc.io.errors import FormatError
 FORMAT = "relaycut-machine"
 VERSION = 2
 
+MAX_S = 1e6
+"""Seconds: no coefficient is as large."""
 Numbers = npt.NDArray[np.float64]
 
 
@@ -120,8 +122,14 @@ def read_machine(path: str | os.PathLike[str]) -> Machine:
     return Machine(
         _costs(content.get("inference"), f"{path}: inference"),
         _costs(content.get("training"), f"{path}: training"),
-        dict(content.get("about", {})),
+        _about(content.get("about", {}), f"{path}: about"),
     )
+
+
+def _about(found: object, where: str) -> dict[str, str]:
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        raise FormatError(f"{where} is {found}, expected names with texts")
+    return found
 
 
 def _weights(known: tuple[int, ...], value: float) -> Numbers:
@@ -159,6 +167,9 @@ def _rates(found: object, where: str) -> Rates:
         raise FormatError(f"{where} is missing")
     for name in names:
         value = found.get(name)
-        if not isinstance(value, int | float) or not 0 <= value < np.inf:
-            raise FormatError(f"{where}.{name} is {value}, expected a number of at least 0")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value <= MAX_S:
+            raise FormatError(f"{where}.{name} is {value}, expected a number in 0..{MAX_S:g}")
+    if not any(found[name] for name in names):
+        raise FormatError(f"{where}: all are 0, expected some cost")
     return Rates(**{name: float(found[name]) for name in names})

@@ -16,12 +16,14 @@ def check_outputs(options: Mapping[str, object], names: Sequence[str]) -> None:
     Parameters
     ----------
     options : all options by name, as argparse has them.
-    names : those that are files to write; not given, None or '-' means none.
+    names : those that are files to write; None or '-' means none.
     """
     for name in names:
         path = options.get(name)
-        if not isinstance(path, str | os.PathLike) or path in ("", "-"):
+        if not isinstance(path, str | os.PathLike) or path == "-":
             continue
+        if path == "":
+            raise InputError(f"--{name.replace('_', '-')}: expected the name of a file to write")
         for other, value in _paths(options):
             if other != name and _same(path, value):
                 option = f"--{name.replace('_', '-')}"

@@ -7,6 +7,7 @@ import zipfile
 
 import torch
 
+from hpc.io.archive import check_archive
 from hpc.io.errors import FormatError
 
 
@@ -26,6 +27,7 @@ def load(path: str | os.PathLike[str], what: str, mapped: bool = False) -> objec
         raise FormatError(f"{path}: is a folder, expected {what}")
     if not os.path.isfile(path):
         raise FormatError(f"{path}: no such file")
+    check_archive(path)
     mapped = mapped and zipfile.is_zipfile(path)  # torch before 1.6 wrote files that cannot be
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)

@@ -178,3 +178,52 @@ def test_a_lone_layer_is_a_network(tmp_path):
     convert(tmp_path / "m.pt", tmp_path / "n.h5")
     with open_network(tmp_path / "n.h5") as network:
         assert network.header.sizes == (4, 3)
+
+
+def test_a_module_that_stands_in_two_places():
+    activation, linear = nn.ReLU(), nn.Linear(6, 6)
+    assert_same(nn.Sequential(nn.Linear(6, 8), activation, nn.Linear(8, 5), activation), (6,))
+    assert_same(nn.Sequential(linear, nn.Sigmoid(), nn.Sequential(linear)), (6,))
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "message"),
+    [
+        (nn.Sequential(nn.Conv2d(3, 4, 7)), (3, 4, 4), r"module 0 .* larger than the padded image"),
+        (nn.Sequential(nn.AvgPool2d(5)), (3, 4, 4), r"module 0 .* larger than the padded image"),
+        (nn.Sequential(nn.Linear(4, 3).bfloat16()), (4,), "0.weight is torch.bfloat16, expected"),
+        (nn.Sequential(nn.Linear(4, 3).half()), (4,), "0.weight is torch.float16, expected"),
+        (nn.Sequential(nn.Linear(4, 3, device="meta")), (4,), "0.weight has no values"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(model, shape, message):
+    with pytest.raises(InputError, match=message):
+        sparse_layers(model, shape)
+
+
+def test_masks_say_how_to_make_them_weights(tmp_path):
+    prune = pytest.importorskip("torch.nn.utils.prune")
+    linear = nn.Linear(4, 3)
+    prune.l1_unstructured(linear, "weight", 0.5)
+    torch.save(nn.Sequential(linear), tmp_path / "m.pt")
+    with pytest.raises(InputError, match=r"prune\.remove"):
+        from_torch.main([str(tmp_path / "m.pt"), "--input", "4", "--out", str(tmp_path / "n.h5")])
+
+
+def test_a_flipped_byte_anywhere_is_found_or_harmless(tmp_path):
+    model, path, out = nn.Sequential(nn.Linear(9, 5)), tmp_path / "m.pt", tmp_path / "n.h5"
+    torch.save(model, path)
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    expected = sparse_layers(model, (9,))[0]
+    for at in rng.integers(0, len(whole), 60):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            from_torch.main([str(path), "--input", "9", "--out", str(out)])
+        except InputError:
+            continue
+        with open_network(out) as network:
+            found = network.layer(0)
+        assert (found.weight != expected.weight).nnz == 0
+        np.testing.assert_array_equal(found.bias, expected.bias)

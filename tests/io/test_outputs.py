@@ -40,6 +40,14 @@ def test_what_is_right_and_what_cannot_be_written(folder):
         check_outputs({"out": "no/new.h5"}, ["out"])
 
 
+def test_a_device_is_not_replaced(folder):
+    os.mkfifo("pipe")
+    with pytest.raises(InputError, match="pipe: is not a regular file"):
+        check_outputs({"out": "pipe"}, ["out"])
+    with pytest.raises(InputError, match="--out: expected the name of a file"):
+        check_outputs({"out": ""}, ["out"])
+
+
 COMMANDS = {
     "build": "-m partition build NET --parts 2 --method block --out NET",
     "shard": "-m partition shard NET PLAN --out PLAN",

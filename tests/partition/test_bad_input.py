@@ -25,10 +25,12 @@ COSTS = Costs((1,), (1,), (Rates(5e-6, 5e-10, 1e-9, 3e-6, 2e-9),))
     [
         (["--parts", "0"], "0 parts: "),
         (["--parts", "1025"], "1025 parts: "),
-        (["--parts", "2", "--epsilon", "-0.5"], "--epsilon -0.5: expected 0 or more"),
-        (["--parts", "2", "--epsilon", "nan"], "--epsilon nan: expected 0 or more"),
+        (["--parts", "2", "--epsilon", "-0.5"], "--epsilon -0.5: expected 0..1e+06"),
+        (["--parts", "2", "--epsilon", "nan"], "--epsilon nan: expected 0..1e+06"),
         (["--parts", "2", "--weights", "1,two"], "--weights 1,two: expected numbers"),
         (["--parts", "2", "--weights", "1"], "--weights: 1 numbers for 2 parts"),
+        (["--parts", "2", "--epsilon", "1e300"], "--epsilon 1e+300: expected 0..1e+06"),
+        (["--parts", "2", "--weights", "1e-300,1e300"], "none more than 1e+06 times another"),
         (["--parts", "2", "--weights", "1,-1"], "--weights: -1 for rank 1, expected a number"),
     ],
 )

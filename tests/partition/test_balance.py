@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partition.balance import (
@@ -107,3 +107,26 @@ def test_a_machine_twice_as_fast_gets_twice_the_rows():
     assert shortfall(np.ones(8, np.int64), np.array([0, 0, 1, 1, 2, 2, 2, 2]), shares, 0.0) is None
     missed = shortfall(np.ones(8, np.int64), np.array([0, 0, 0, 1, 1, 2, 2, 2]), shares, 0.0)
     assert "0.5000" in missed
+
+
+def test_heavy_rows_go_to_the_strong():
+    shares = np.arange(1, 9) / 36
+    weights = np.array([1000, 1000, 1005, 7, 7])
+    loads = loads_of(weights, spread(weights, shares), 8)
+    assert loads[5:].min() >= 1000 and imbalance(loads, shares) < 1
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.integers(1, 50), min_size=1, max_size=6),
+    st.lists(st.integers(1, 9), min_size=2, max_size=3),
+)
+def test_spreading_over_unequal_machines_is_within_twice_the_best(weights, machines):
+    shares = np.array(machines) / sum(machines)
+    rows, parts = np.array(weights), len(machines)
+
+    def heaviest(blocks):
+        return (loads_of(rows, np.array(blocks), parts) / shares).max()
+
+    best = min(map(heaviest, product(range(parts), repeat=len(rows))))
+    assert heaviest(spread(rows, shares)) <= 2 * best + 1e-9

@@ -152,7 +152,7 @@ def test_rows_that_do_not_divide_are_noted(tmp_path):
         (Asked(0, "block"), r"0 parts: .* has 1024 rows in all layers, expected 1\.\.1024"),
         (Asked(1025, "block"), r"1025 parts: .* expected 1\.\.1024"),
         (Asked(2, "magic"), "--method magic: expected one of hypergraph, random, block"),
-        (Asked(2, "block", -0.1), "--epsilon -0.1: expected 0 or more"),
+        (Asked(2, "block", -0.1), "--epsilon -0.1: expected 0"),
         (Asked(2, "block", float("nan")), "--epsilon nan"),
         (Asked(2, "block", 0.01, -1), "--seed -1: expected 0"),
         (Asked(2, "block", 0.01, 2**31), "--seed 2147483648"),

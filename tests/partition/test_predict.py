@@ -101,6 +101,13 @@ def test_a_plan_without_traffic_is_refused():
         (lambda m: m["inference"].update(rates=[]), r"inference.rates: expected 1 entries"),
         (lambda m: m["inference"].update(rows=[2, 1]), r"inference.rows is \[2, 1\], expected"),
         (lambda m: m["inference"].update(batches=[True]), r"batches is \[True\], expected"),
+        (lambda m: m["inference"]["rates"][0].update(word_s=True), r"word_s is True"),
+        (lambda m: m["inference"]["rates"][0].update(word_s=1e308), r"word_s is 1e\+308, expec"),
+        (
+            lambda m: m["inference"].update(rates=[dict.fromkeys(m["inference"]["rates"][0], 0)]),
+            "all are 0, expected some cost",
+        ),
+        (lambda m: m.update(about=3), "about is 3, expected names with texts"),
         (lambda m: m.update(format="x"), "not a relaycut-machine file"),
         (lambda m: m.update(version=9), "version 9, this program reads 2"),
     ],
