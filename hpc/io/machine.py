@@ -167,8 +167,7 @@ def _rates(found: object, where: str) -> Rates:
         raise FormatError(f"{where} is missing")
     for name in names:
         value = found.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 0 <= value <= MAX_S:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_S:
             raise FormatError(f"{where}.{name} is {value}, expected a number in 0..{MAX_S:g}")
     if not any(found[name] for name in names):
         raise FormatError(f"{where}: all are 0, expected some cost")
