@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from hpc import __version__
 from hpc.comm.interrupt import end_on_signals
 from hpc.comm.launcher import launched_rank
+from hpc.comm.mpi_start import end_for_launcher, start_mpi
+from hpc.doctor import commands as doctor
 from hpc.io.container import remove_partials
 from hpc.io.errors import EXIT_BAD_INPUT, InputError
 from hpc.pipebd import commands as pipebd
@@ -30,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     engines = parser.add_subparsers(metavar="ENGINE", required=True)
     spdnn.add_parser(engines)
     pipebd.add_parser(engines)
+    doctor.add_parser(engines)
     return parser
 
 
@@ -46,11 +49,12 @@ def main(argv: Sequence[str]) -> int:
             return int(args.run_alone(args))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    from mpi4py import MPI
-
+    world, wrong = start_mpi()
+    if wrong and not args.any_launcher:
+        end_for_launcher(launched_rank(), wrong)
     from hpc.comm.world import run_program
 
-    return run_program(lambda: args.run(args, MPI.COMM_WORLD), MPI.COMM_WORLD)
+    return run_program(lambda: args.run(args, world), world)
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:

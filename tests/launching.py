@@ -6,24 +6,28 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).parents[1]
 
 
 def run_alone(*args, timeout=120):
     """Run ``python ARGS`` in the repository and return the finished process."""
-    return _run([sys.executable, *map(str, args)], timeout)
+    return run_command([sys.executable, *args], timeout)
 
 
 def run_ranks(size, *args, timeout=120):
     """Run ``mpirun -n SIZE python ARGS`` and return the finished process."""
     mpirun = Path(sys.executable).with_name("mpirun")
-    return _run([str(mpirun), "-n", str(size), sys.executable, *map(str, args)], timeout)
+    return run_command([mpirun, "-n", size, sys.executable, *args], timeout)
 
 
-def _run(command, timeout):
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
-    command = ["timeout", "-s", "TERM", str(timeout), *command]
+def run_command(command, timeout, environment=MappingProxyType({})):
+    """Run any command in the repository, with these variables as well; return what it did."""
+    environment = (
+        os.environ | {"OMP_NUM_THREADS": "1", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"} | environment
+    )
+    command = ["timeout", "-s", "TERM", str(timeout), *map(str, command)]
     return subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

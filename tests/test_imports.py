@@ -14,6 +14,7 @@ LOWER = {
     "hpc/report": ("hpc.io",),
     "hpc/spdnn": ("hpc.io", "hpc.comm", "hpc.report"),
     "hpc/pipebd": ("hpc.io", "hpc.comm", "hpc.report", "hpc.samples"),
+    "hpc/doctor": ("hpc.io", "hpc.comm", "hpc.report", "hpc.spdnn"),
     "partition": ("hpc.io", "hpc.report"),
     "datasets": ("hpc.io", "hpc.samples"),
     "launch": ("hpc.io", "hpc.report"),

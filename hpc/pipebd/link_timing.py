@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from mpi4py import MPI
 
 from hpc.comm.buffers import Transport
-from hpc.comm.links import Receiver, Sender
+from hpc.comm.one_way import one_way_s
 from hpc.comm.tags import Tag
 from hpc.pipebd.block_timing import WARM_UP, Reduction, now
 
@@ -76,28 +77,9 @@ def time_relays(
         receiver = transport.receiver(comm, 1 - comm.rank, Tag.RELAY)
         for place, (shape, dtype) in enumerate(outputs):
             buffers = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(2)]
-            laps = [
-                _round_trip(comm, sender, receiver, buffers, device) for _ in range(WARM_UP + steps)
-            ]
-            times[place] = statistics.median(laps[WARM_UP:]) / 2
+            times[place] = one_way_s(
+                comm.rank == 0, sender, receiver, buffers, partial(now, device), WARM_UP, steps
+            )
         transport.finish()
     result: tuple[float, ...] = comm.bcast(tuple(times))
     return result
-
-
-def _round_trip(
-    comm: MPI.Comm,
-    sender: Sender,
-    receiver: Receiver,
-    buffers: Sequence[torch.Tensor],
-    device: torch.device,
-) -> float:
-    """Return the seconds of one message there and one back, as rank 0 sees them."""
-    receiver.post(buffers[0])
-    begin = now(device)
-    if comm.rank == 0:
-        sender.send(buffers[1])
-    receiver.take()
-    if comm.rank == 1:
-        sender.send(buffers[1])
-    return now(device) - begin

@@ -13,7 +13,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: object) -> None:
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
-        self.set_defaults(run=None, run_alone=None)
+        self.set_defaults(run=None, run_alone=None, any_launcher=False)
 
     def error(self, message: str) -> NoReturn:
         """Raise InputError with the message and where to read more."""

@@ -12,7 +12,6 @@ import fcntl
 import functools
 import hashlib
 import importlib
-import os
 import shutil
 import sys
 import tempfile
@@ -25,6 +24,8 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding
+
+from hpc.spdnn.cache_folder import cache_folder
 
 Functions = dict[str, Callable[..., None]]
 
@@ -41,19 +42,6 @@ def loops(module_name: str, dtype: np.dtype[np.floating]) -> SimpleNamespace:
     with _alone(base):
         functions = (_compile if final.is_dir() else _compile_aside)(module, dtype, final)
     return SimpleNamespace(**functions)
-
-
-def cache_folder() -> Path:
-    """Return the folder for compiled code: NUMBA_CACHE_DIR, else the user's cache, else /tmp."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    own = Path(tempfile.gettempdir()) / f"relaycut-{os.getuid()}"
-    asked = os.environ.get("NUMBA_CACHE_DIR")
-    for folder in ([Path(asked)] if asked else []) + [Path(home) / "relaycut", own]:
-        with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK):
-                return folder
-    return Path(tempfile.mkdtemp(prefix="relaycut-"))
 
 
 def _key(module: ModuleType) -> str:

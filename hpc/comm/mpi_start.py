@@ -1,0 +1,78 @@
+"""MPI is started here, once it is clear that this launcher can start it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hpc.comm import gpu_support
+from hpc.comm.foreign_launcher import advice, alone, stranded
+from hpc.comm.launcher import launched
+from hpc.io.errors import EXIT_BAD_INPUT
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+HEADSTART_S = 1.0
+"""What the first process has to say why before the others end: launchers then end all."""
+
+
+def start_mpi() -> tuple[MPI.Intracomm, str | None]:
+    """Start MPI; return COMM_WORLD and what is wrong with the launcher, if anything is.
+
+    Where the launcher would make MPI end the process, this does so instead; see
+    `end_for_launcher`.
+    """
+    import mpi4py
+
+    mpi4py.rc(initialize=False, finalize=True)
+    from mpi4py import MPI
+
+    launch = launched(os.environ)
+    if not MPI.Is_initialized():
+        if launch and stranded(launch, MPI.get_vendor()[0], _knows_pmix()):
+            end_for_launcher(launch.rank, advice(launch, library_name(), _mpirun()))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "suspicious MPI")
+            MPI.Init_thread()
+    if launch and alone(launch, MPI.COMM_WORLD.size):
+        return MPI.COMM_WORLD, advice(launch, library_name(), _mpirun())
+    return MPI.COMM_WORLD, None
+
+
+def end_for_launcher(rank: int, wrong: str) -> None:
+    """End one of several processes that cannot join, with exit code 2; the first says why.
+
+    rank : by the launcher.
+    """
+    if rank == 0:
+        print(f"hpc: error: {wrong}", file=sys.stderr, flush=True)
+    else:
+        time.sleep(HEADSTART_S)
+    sys.exit(EXIT_BAD_INPUT)
+
+
+def library_name() -> str:
+    """Return the MPI library that mpi4py uses, 'MPICH 5.0.2'."""
+    from mpi4py import MPI
+
+    vendor, version = MPI.get_vendor()
+    return f"{vendor} {'.'.join(map(str, version))}"
+
+
+def _knows_pmix() -> bool:
+    return hasattr(gpu_support.loaded_library(), "PMIx_Init")
+
+
+def _mpirun() -> Path | None:
+    """Return the mpirun beside the library, or beside this Python."""
+    library = gpu_support.loaded_library()
+    beside = [Path(library._name).parents[1] / "bin"] if library else []
+    for folder in [*beside, Path(sys.executable).parent]:
+        if (folder / "mpirun").exists():
+            return folder / "mpirun"
+    return None

@@ -1,0 +1,32 @@
+"""Where compiled code is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Return the folder for compiled code: the first of `cache_folders` that can be written."""
+    for folder in cache_folders():
+        if usable(folder):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="relaycut-"))
+
+
+def cache_folders() -> list[Path]:
+    """Return NUMBA_CACHE_DIR if that is set, the user's cache, one in /tmp; the best first."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    own = Path(tempfile.gettempdir()) / f"relaycut-{os.getuid()}"
+    asked = os.environ.get("NUMBA_CACHE_DIR")
+    return ([Path(asked)] if asked else []) + [Path(home) / "relaycut", own]
+
+
+def usable(folder: Path) -> bool:
+    """Return whether files can be made in `folder`, which is made where it is missing."""
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.access(folder, os.W_OK)
+    return False
