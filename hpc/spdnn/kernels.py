@@ -27,6 +27,10 @@ GRADIENT_ITEMS = 1 << 18
 """Numbers in each of the two gathered blocks of a sampled outer product (cache resident)."""
 
 
+FIRST_ENTRIES = 2
+"""Rows of a column that decide where it lies."""
+
+
 class Weights:
     """A part's weights as a kernel uses them: CSR with 32-bit pointers, data shared.
 
@@ -62,17 +66,28 @@ class Weights:
         """The weights by column: (starts, columns, sources, edges).
 
         Those of columns[i] are data[edges[e]] in local row sources[e], for e in
-        starts[i]..starts[i+1]-1; columns without weights are left out.
+        starts[i]..starts[i+1]-1. Columns without weights are left out, those that share rows
+        lie side by side.
         """
         numbers = np.arange(len(self.indices), dtype=np.int32)
         n_columns = int(self.indices.max(initial=-1)) + 1
         shape = (self.n_rows, n_columns)
         by_row = sparse.csr_array((numbers, self.indices, self.indptr), shape=shape)
         by_column = by_row.tocsc()
-        columns = np.flatnonzero(np.diff(by_column.indptr)).astype(np.int32)
-        starts = np.append(by_column.indptr[columns], len(numbers)).astype(np.int32)
-        sources = self.rows[by_column.indices].astype(np.int32, copy=False)
-        return starts, columns, sources, by_column.data
+        filled = np.flatnonzero(np.diff(by_column.indptr))
+        columns = filled[_alike(by_column.indptr[filled], by_column.indices)].astype(np.int32)
+        lengths = np.diff(by_column.indptr)[columns]
+        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        chosen = np.repeat(by_column.indptr[columns] - starts[:-1], lengths) + numbers
+        sources = self.rows[by_column.indices[chosen]].astype(np.int32, copy=False)
+        return starts, columns, sources, by_column.data[chosen]
+
+
+def _alike(starts: Ints, indices: Ints) -> npt.NDArray[np.intp]:
+    """Return an order of lists that has those with the same first entries side by side."""
+    last = len(indices) - 1
+    keys = [indices[np.minimum(starts + number, last)] for number in range(FIRST_ENTRIES)]
+    return np.lexsort(keys[::-1])
 
 
 class Kernel(Protocol):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 from hpc.io.errors import InputError
 from hpc.io.halo import Part
@@ -68,3 +69,16 @@ def test_activations_and_slopes_are_torchs(name):
     slope = np.ones_like(x)
     multiply_by_derivative(slope, x, name, 2.5, np.empty(x.size))
     np.testing.assert_allclose(slope, theirs.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_columns_that_share_rows_lie_side_by_side():
+    dense = np.array([[1, 0, 2, 0, 0], [3, 4, 5, 6, 0], [0, 7, 0, 8, 0]], np.float32)
+    weight = sparse.csr_array(dense)
+    part = Part(
+        0, np.array([4, 5, 9], np.int32), weight.indptr.astype(np.int64),
+        weight.indices.astype(np.int32), weight.data,
+    )  # fmt: skip
+    starts, columns, sources, edges = Weights(part).transposed
+    assert columns.tolist() == [0, 2, 1, 3] and starts.tolist() == [0, 2, 4, 6, 8]
+    assert sources.tolist() == [4, 5, 4, 5, 5, 9, 5, 9]
+    assert weight.data[edges].tolist() == [1, 3, 2, 5, 4, 7, 6, 8]
