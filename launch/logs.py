@@ -10,11 +10,11 @@ from pathlib import Path
 from hpc.io.errors import InputError
 from launch.job import array_tasks
 from launch.records import Record
-from launch.status import states
+from launch.status import all_left, states
 
 POLL_S = 0.5
 ASK_EVERY_S = 3.0
-"""SLURM is asked now and then, the files are looked at more often."""
+"""SLURM is asked now and then, and where the scripts have left their exit codes."""
 
 
 def log_paths(record: Record, folder: str | Path, job: str) -> list[Path]:
@@ -63,7 +63,8 @@ def follow(record: Record, folder: str | Path, tail: Tail) -> Iterator[bytes]:
     """Yield what the job prints until it has ended."""
     asked, ended = 0.0, False
     while not ended:
-        if time.monotonic() - asked >= ASK_EVERY_S:
+        wait = POLL_S if all_left(record, folder) else ASK_EVERY_S
+        if time.monotonic() - asked >= wait:
             ended = all(state.ended for state in states(record, folder))
             asked = time.monotonic()
         yield from tail.look()

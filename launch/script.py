@@ -66,7 +66,7 @@ if [ "$code" -eq 0 ]; then echo "launch: done"; else echo "launch: exit code $co
 REQUEUE = """\
 if [ "$code" -eq 3 ]; then
   echo "launch: stopped at a checkpoint, queued again" >&2
-  scontrol requeue "$job"
+  scontrol requeue "$job" && sleep 60  # until SLURM ends this script
 fi
 """
 

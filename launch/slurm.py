@@ -28,5 +28,5 @@ def ask(words: Sequence[str], given: str = "") -> str:
         raise InputError(f"{words[0]}: no answer in {SECONDS} s") from error
     if ran.returncode:
         said = os.fsdecode(ran.stderr).strip() or f"exit code {ran.returncode}"
-        raise InputError(f"{words[0]}: {said}")
+        raise InputError(said if said.startswith(words[0]) else f"{words[0]}: {said}")
     return os.fsdecode(ran.stdout)

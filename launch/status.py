@@ -70,11 +70,20 @@ def _waiting(known: Iterable[State]) -> set[str]:
     return found
 
 
+def all_left(record: Record, folder: str | Path) -> bool:
+    """Return whether all of a job's scripts have ended; one may be queued again."""
+    return len(exits(record, folder)) == len(_names(record))
+
+
+def _names(record: Record) -> list[str]:
+    tasks = array_tasks(record.array) if record.array else []
+    return [f"{record.job}_{task}" for task in tasks] or [record.job]
+
+
 def exits(record: Record, folder: str | Path) -> list[State]:
     """Return what the job's scripts wrote when they ended."""
-    tasks = array_tasks(record.array) if record.array else []
     found = []
-    for name in [f"{record.job}_{task}" for task in tasks] or [record.job]:
+    for name in _names(record):
         path = Path(folder) / f"{name}.exit"
         if path.is_file():
             text = path.read_text(encoding="utf-8").strip()

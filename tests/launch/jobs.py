@@ -53,6 +53,14 @@ class Jobs:
         """Return SLURM's word for a job or an array's task."""
         return self.run("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").strip()
 
+    def start_again(self, job):
+        """Start a requeued job, which would wait two minutes.
+
+        Not in the second in which it was stopped: the nodes would take it for the old one.
+        """
+        time.sleep(1.5)
+        self.run("scontrol", "update", f"jobid={job}", "StartTime=now")
+
     def ended(self, job):
         """Wait until a job has ended; return its state."""
         self.wait(lambda: self.state(job) not in ("PENDING", "RUNNING", "COMPLETING"))

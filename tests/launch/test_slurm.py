@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 
+import h5py
+import numpy as np
 import psutil
 import pytest
 import torch
 
 from hpc.samples import sample_path
+from launch.mpirun import found_flavour, mpirun_path
 from tests.launch.jobs import Jobs
 from tests.launching import run_alone
 from tests.pipebd.small_runs import write_images
@@ -16,6 +20,9 @@ from tests.pipebd.small_runs import write_images
 IMAGES = sample_path("challenge-1024")
 TWO_BY_TWO = ("--nodes", 2, "--tasks-per-node", 2)
 INFER = ("spdnn", "infer", "net.h5", IMAGES)
+MPIS = ("srun-pmi2", "mpirun") if found_flavour(mpirun_path()) == "mpich" else ("mpirun",)
+"""Who can start ranks of this environment's MPI."""
+pytestmark = pytest.mark.launches
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +49,7 @@ def with_network(jobs, network):
     return jobs
 
 
-@pytest.mark.parametrize("mpi", ["srun-pmi2", "mpirun"])
+@pytest.mark.parametrize("mpi", MPIS)
 def test_the_official_categories_after_a_cut(with_network, mpi):
     jobs = with_network
     build = "partition build net.h5 --parts 4 --method random --out plan.h5"
@@ -70,10 +77,10 @@ def test_distillation_has_the_weights_of_one_process(jobs):
     write_images(jobs.folder / "x.h5", n_train=12, n_test=4)
     train = (
         "pipebd", "train", "vgg16-dsconv", "--width", 0.03, "--data", "x.h5", "--batch", 4,
-        "--epochs", 1, "--device", "cpu", "--quiet",
+        "--epochs", 1, "--device", "cpu", "--quiet", "--schedule", "tr",
     )  # fmt: skip
-    (job,) = jobs.submit(*TWO_BY_TWO, "--", *train, "--schedule", "tr", "--out", "four.pt")
-    jobs.launch("local", "--", *train, "--schedule", "tr", "--out", "one.pt")
+    (job,) = jobs.submit(*TWO_BY_TWO, "--mpi", MPIS[0], "--", *train, "--out", "four.pt")
+    jobs.launch("local", "--", *train, "--out", "one.pt")
     assert jobs.ended(job) == "COMPLETED", jobs.logs()
     one, four = (torch.load(jobs.folder / f"{name}.pt")["state"] for name in ("one", "four"))
     assert one.keys() == four.keys()
@@ -84,7 +91,7 @@ def test_distillation_has_the_weights_of_one_process(jobs):
 def test_a_job_whose_tool_fails_is_not_started(with_network):
     jobs = with_network
     build = "partition build missing.h5 --parts 1 --out plan.h5"
-    first, second = jobs.submit("--before", build, "--", *INFER)
+    first, second = jobs.submit("--mpi", MPIS[0], "--before", build, "--", *INFER)
     assert jobs.ended(first) == "FAILED"
     assert jobs.ended(second) == "CANCELLED"
     assert jobs.states(first)[first]["code"] == 2
@@ -94,7 +101,8 @@ def test_a_job_whose_tool_fails_is_not_started(with_network):
 def test_a_sweep_is_an_array(with_network):
     jobs = with_network
     (job,) = jobs.submit(
-        "--output", "my $(runs)", "--sweep", "batch=64,0", "--name", "sweep-1", "--",
+        "--output", "my $(runs)", "--sweep", "batch=64,0", "--name", "sweep-1",
+        "--mpi", MPIS[0], "--",
         *INFER, "--batch", "{batch}", "--json", "{task} {batch}.json",
     )  # fmt: skip
     assert jobs.ended(f"{job}_0") == "COMPLETED"
@@ -105,9 +113,18 @@ def test_a_sweep_is_an_array(with_network):
     shown = jobs.launch("status", "--output", "my $(runs)", f"{job}_1").splitlines()
     assert len(shown) == 2
     assert shown[1].split()[:5] == [f"{job}_1", "sweep-1", "1", "FAILED", "2"]
-    assert "--batch 0" in jobs.launch("logs", "--output", "my $(runs)", f"{job}_1")
+    log = jobs.launch("logs", "--output", "my $(runs)", f"{job}_1")
+    assert "batch 0: expected at least 1" in log
     both = jobs.launch("logs", "--output", "my $(runs)", job)
-    assert f"==> my $(runs)/{job}_0.out <==\n2000 images" in both
+    assert re.findall(r"^==> .*$", both, re.M) == [
+        f"==> my $(runs)/{job}_{task}.out <==" for task in (0, 1)
+    ]
+    assert "2000 images on 1 rank(s): 73 categories" in both
+
+
+def announce(jobs, mpi, job):
+    """Signal a job as its option --signal does before the time limit."""
+    jobs.run("scancel", "--signal=USR1", *(["--batch"] if mpi == "mpirun" else []), job)
 
 
 def submit_signalled(jobs, *words):
@@ -117,14 +134,14 @@ def submit_signalled(jobs, *words):
     return job
 
 
-@pytest.mark.parametrize(("mpi", "to"), [("srun-pmi2", ()), ("mpirun", ("--batch",))])
-def test_a_stopped_run_is_queued_again_and_goes_on(jobs, mpi, to):
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_stopped_run_is_queued_again_and_goes_on(jobs, mpi):
     job = submit_signalled(jobs, "--mpi", mpi, "--requeue")
-    jobs.run("scancel", "--signal=USR1", *to, job)  # as --signal does before the time limit
+    announce(jobs, mpi, job)
     jobs.wait(lambda: jobs.state(job) == "PENDING")
     assert jobs.files("signal-*") == {f"signal-{rank}": "10\n" for rank in range(4)}
     assert jobs.states(job)[job]["state"] == "PENDING"
-    jobs.run("scontrol", "update", f"jobid={job}", "StartTime=now")
+    jobs.start_again(job)
     assert jobs.ended(job) == "COMPLETED"
     assert jobs.states(job)[job]["code"] == 0
     log = jobs.launch("logs", job)
@@ -132,14 +149,15 @@ def test_a_stopped_run_is_queued_again_and_goes_on(jobs, mpi, to):
     assert log.count("goes on") == 4
 
 
-def test_without_requeue_the_exit_code_is_3(jobs):
-    job = submit_signalled(jobs)
-    jobs.run("scancel", "--signal=USR1", job)
+@pytest.mark.parametrize("mpi", MPIS)
+def test_without_requeue_the_exit_code_is_3(jobs, mpi):
+    job = submit_signalled(jobs, "--mpi", mpi)
+    announce(jobs, mpi, job)
     assert jobs.ended(job) == "FAILED"
     assert jobs.states(job)[job]["code"] == 3
 
 
-@pytest.mark.parametrize("mpi", ["srun-pmi2", "mpirun"])
+@pytest.mark.parametrize("mpi", MPIS)
 def test_scancel_lets_the_ranks_end_by_themselves_and_is_final(jobs, mpi):
     job = submit_signalled(jobs, "--mpi", mpi, "--requeue")
     jobs.run("scancel", job)
@@ -150,13 +168,44 @@ def test_scancel_lets_the_ranks_end_by_themselves_and_is_final(jobs, mpi):
     assert jobs.states(job)[job]["state"] == "CANCELLED"
 
 
+@pytest.mark.parametrize("mpi", MPIS)
+def test_training_goes_on_to_the_same_weights(jobs, mpi):
+    jobs.launch(
+        "local", "--", "datasets", "random", "--sizes", "784,300,10", "--degree", 8, "--kind", "er",
+        "--activation", "relu,identity", "--init", "scaled", "--out", "net.h5",
+    )  # fmt: skip
+    train = (
+        "spdnn", "train", "net.h5", sample_path("digits"), "--epochs", 8, "--batch", 25,
+        "--lr", 1e-3, "--optimizer", "adam", "--quiet",
+    )  # fmt: skip
+    (job,) = jobs.submit(
+        *TWO_BY_TWO, "--mpi", mpi, "--requeue", "--",
+        *train, "--checkpoint", "kept", "--every", "1h", "--out", "stopped.h5",
+    )  # fmt: skip
+    jobs.wait((jobs.folder / "kept").exists)
+    announce(jobs, mpi, job)
+    jobs.wait(lambda: jobs.state(job) == "PENDING")
+    assert not (jobs.folder / "stopped.h5").exists()
+    jobs.start_again(job)
+    jobs.launch("local", "-n", 4, "--", *train, "--out", "whole.h5")
+    assert jobs.ended(job) == "COMPLETED", jobs.logs()
+    assert "going on after step" in jobs.logs()
+    for name in ("data", "bias"):
+        np.testing.assert_array_equal(stored(jobs, "stopped", name), stored(jobs, "whole", name))
+
+
+def stored(jobs, file, name):
+    with h5py.File(jobs.folder / f"{file}.h5") as opened:
+        return opened[name][:]
+
+
 def test_what_slurm_refuses_is_one_line_and_nothing_stays(with_network):
     jobs = with_network
-    build = "partition build net.h5 --parts 2000 --out plan.h5"
-    said = jobs.launch(
-        "slurm", "--nodes", 500, "--tasks-per-node", 4, "--before", build, "--", *INFER, code=2
-    )
-    assert said.startswith("launch: error: sbatch: ")
+    build = "partition build net.h5 --parts 1 --out plan.h5"
+    asked = ("--array", "0-200000", "--before", build, "--", *INFER)
+    said = jobs.launch("slurm", *asked, code=2)
+    assert said.startswith("launch: error: sbatch: error: Batch job submission failed: ")
+    assert said.count("\n") == 1
     jobs.wait(lambda: not jobs.run("squeue", "-h"))
     assert "no such job" in jobs.launch("status", "999999", code=2)
     assert "nothing was submitted here" in jobs.launch("logs", "1", "--output", "x", code=2)

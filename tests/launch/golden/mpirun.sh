@@ -65,6 +65,6 @@ printf '%s\n' "$code" >"$ended.partial" && mv "$ended.partial" "$ended"
 if [ "$code" -eq 0 ]; then echo "launch: done"; else echo "launch: exit code $code" >&2; fi
 if [ "$code" -eq 3 ]; then
   echo "launch: stopped at a checkpoint, queued again" >&2
-  scontrol requeue "$job"
+  scontrol requeue "$job" && sleep 60  # until SLURM ends this script
 fi
 exit "$code"
