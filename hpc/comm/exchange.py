@@ -64,7 +64,7 @@ class Exchange:
     ) -> None:
         self._columns = columns
         self.words_sent = self.messages_sent = self.words_received = 0
-        self._sends = list(sends)
+        self._sends, self._receives = list(sends), list(receives)
         self._types: list[MPI.Datatype] = []
         self._send_requests = [
             comm.Send_init(self._message(segment), segment.peer, tag) for segment in sends
@@ -127,6 +127,14 @@ class Exchange:
         self._arrived.append(index)
         self.words_received += status.Get_elements(self._element) * self._columns
 
+    def awaited(self) -> list[int]:
+        """Return the peers whose messages have not been seen to arrive. Any thread may ask."""
+        return [s.peer for i, s in enumerate(self._receives) if i not in self._arrived]
+
+    def receivers(self) -> list[int]:
+        """Return the peers that are sent to."""
+        return [segment.peer for segment in self._sends]
+
     def finish_sends(self) -> None:
         """Wait until every started send has left its buffer."""
         if self._send_requests:
@@ -165,6 +173,11 @@ class SendRing:
             room = flat.nbytes // np.dtype(dtype).itemsize * np.dtype(dtype).itemsize
             flat = flat.view(np.uint8)[:room].view(dtype)
         return flat[: int(np.prod(shape))].reshape(shape)
+
+    def receivers(self, turn: int) -> list[int]:
+        """Return for whom `take` may wait: those who are sent the buffer's last content."""
+        last = self._users[turn % len(self._users)]
+        return last.receivers() if last is not None else []
 
     def take(self, turn: int, user: Exchange) -> None:
         """Wait until the buffer of `turn` may be written; `user` sends from it next."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 
 from hpc.io.errors import InputError
+from hpc.report.durations import seconds_of
 
-SECONDS = {"s": 1, "m": 60, "h": 3600}
 DEFAULT_EVERY = "10m"
 DEFAULT_KEEP = 3
 
@@ -37,13 +36,12 @@ def parse_every(text: str) -> Every:
     ------
     InputError : anything else, or nothing at all.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|steps?)", text.strip())
-    if found:
-        number, unit = found.groups()
-        if unit in SECONDS and 0 < float(number) < inf:
-            return Every(seconds=float(number) * SECONDS[unit])
-        if unit not in SECONDS and number.isdigit() and int(number) > 0:
-            return Every(steps=int(number))
+    seconds = seconds_of(text)
+    if seconds is not None:
+        return Every(seconds=seconds)
+    found = re.fullmatch(r"(\d+)\s*steps?", text.strip())
+    if found and int(found[1]) > 0:
+        return Every(steps=int(found[1]))
     raise InputError(
         f"--every {text}: expected a time such as 90s, 10m or 2h, or a number of steps such as "
         "500steps"

@@ -8,6 +8,7 @@ received partial sums are added, in rank order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -106,6 +107,7 @@ class BackwardLayer:
         """Plan the propagation into `sums`, (panels, n_ext, width), a buffer of `ring`."""
         panels, _, width = sums.shape
         self._ring, self._sums, self._below = ring, sums, below
+        self._users = partial(ring.receivers, self._turn)
         shape = (panels, n_send(self._layer), width)
         received = self._buffers.boundary.buffer(self._turn, shape)
         segments = boundary_segments(self._layer, received)
@@ -116,6 +118,7 @@ class BackwardLayer:
 
     def run(self, update: Update) -> None:
         """Run the layer; see `Backward.run`."""
+        self._runtime.standing.at("backward", self._turn)
         if self.exchange is None:
             self._gradient()
             update(self._turn)
@@ -129,7 +132,9 @@ class BackwardLayer:
 
     def _send_partial_sums(self, exchange: Exchange) -> None:
         exchange.start_receives()
+        self._runtime.standing.at("backward", self._turn, self._users)
         self._ring.take(self._turn, exchange)
+        self._runtime.standing.at("backward", self._turn)
         self._runtime.clock.lap("wait")
         self._sums[...] = 0
         for index in range(1, len(self._parameters.weights)):
@@ -159,8 +164,10 @@ class BackwardLayer:
         np.einsum("prw->r", self._delta, out=parameters.bias_gradient)
 
     def _finish(self, exchange: Exchange) -> None:
+        self._runtime.standing.at("backward", self._turn, exchange.awaited)
         for _ in exchange.arrivals():
             pass
+        self._runtime.standing.at("backward", self._turn)
         self._runtime.clock.lap("wait")
         for panel in range(len(self._x)):
             sums = self._sums[panel]

@@ -7,6 +7,7 @@ from typing import Any
 
 from hpc.report.checkpoint_options import add_checkpoint
 from hpc.report.options import add_common
+from hpc.report.stall_option import add_stall
 
 
 def add_parser(engines: Any) -> None:
@@ -53,6 +54,7 @@ def _infer(commands: Any) -> None:
         help="panels of a batch in W waves: one is computed while another's messages move "
         "(default: 2 where a layer is work enough, else 1)",
     )
+    add_stall(parser)
     add_common(parser)
     parser.set_defaults(run=_run_infer)
 
@@ -81,6 +83,7 @@ def _train(commands: Any) -> None:
     parser.add_argument("--test", metavar="FILE", help="evaluate on these inputs at the end")
     parser.add_argument("--out", metavar="FILE", help="the trained network")
     add_checkpoint(parser)
+    add_stall(parser)
     add_common(parser)
     parser.set_defaults(run=_run_train)
 

@@ -8,6 +8,7 @@ waves, one wave's messages also move while the layers of the others are computed
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,7 @@ class Forward:
     waves : into how many waves the panels are divided, at most one a panel. The same on all ranks.
     deep : run one wave through all layers, then the next, as a rank without peers may: its levels
         stay in the cache. Levels then share memory panel by panel only.
+    first : number of the first of these layers in the network, for who asks where a run stands.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Forward:
         buffers: Buffers | None = None,
         waves: int = 1,
         deep: bool = False,
+        first: int = 0,
     ) -> None:
         panels, _, width = levels[0].shape
         spans = wave_spans(panels, waves)
@@ -63,7 +66,7 @@ class Forward:
             [
                 ForwardLayer(
                     runtime, buffers, buffers.boundaries[wave], k, layer, weights[k], biases[k],
-                    (levels[k][span], levels[k + 1][span]),
+                    (levels[k][span], levels[k + 1][span]), first + k,
                 )
                 for wave, span in enumerate(spans)
             ]
@@ -113,13 +116,16 @@ class ForwardLayer:
         weights: list[Weights],
         bias: Floats,
         levels: tuple[Floats, Floats],
+        number: int,
     ) -> None:
         self._clock, self._x = runtime.clock, levels[0]
+        self._standing, self._number = runtime.standing, number
         panels, _, width = self._x.shape
         self._sum = layer_sum(runtime.kernel, layer, weights, bias, levels, buffers)
         self._ring, self._turn = ring, turn
         self._boundary = self._ring.buffer(turn, (panels, n_send(layer), width), self._x.dtype)
         self._send_rows = send_rows(layer)
+        self._users = partial(ring.receivers, turn)
         self.exchange = Exchange(
             runtime.comm,
             Tag.FORWARD,
@@ -131,6 +137,7 @@ class ForwardLayer:
     def begin(self) -> None:
         """Post the messages, multiply own columns. The own rows of x_ext are complete."""
         self._start()
+        self._standing.at("forward", self._number)
         self._sum.multiply_core(self.exchange.poll)
         self._clock.lap("compute")
 
@@ -144,6 +151,7 @@ class ForwardLayer:
     def _start(self) -> None:
         self.exchange.start_receives()
         if len(self._send_rows):
+            self._standing.at("forward", self._number, self._users)
             self._ring.take(self._turn, self.exchange)
             self._clock.lap("wait")
             np.take(self._x, self._send_rows, axis=1, out=self._boundary, mode="clip")
@@ -151,7 +159,10 @@ class ForwardLayer:
         self._clock.lap("pack")
 
     def _arrivals(self) -> Iterator[int]:
+        self._standing.at("forward", self._number, self.exchange.awaited)
         for index in self.exchange.arrivals():
             self._clock.lap("wait")
+            self._standing.at("forward", self._number)
             yield index
             self._clock.lap("compute")
+            self._standing.at("forward", self._number, self.exchange.awaited)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from hpc.comm.replicas import Replicas, replica_groups
+from hpc.comm.standing import Standing
 from hpc.comm.world import together
 from hpc.io.errors import InputError
 from hpc.io.samples import SamplesFile, open_samples
@@ -74,6 +75,7 @@ def infer(
     replicas: int = 1,
     waves: int | None = None,
     progress: Progress = lambda steps, note: None,
+    standing: Standing | None = None,
 ) -> Inference:
     """Run all samples of file `x` through the network that `shard` is a share of. Collective.
 
@@ -89,6 +91,7 @@ def infer(
     waves : into how many waves the panels of a batch are divided; None: chosen here. Changes
         no bit of the answer.
     scores : given on all ranks or on none; called on rank 0 with each batch's last level.
+    standing : told where this rank is, for a watchdog.
 
     Raises
     ------
@@ -104,9 +107,10 @@ def infer(
             with open_samples(x) as samples:
                 check_inputs(samples, shard)
         with open_samples(x) as samples:
-            run = _Run(
-                ranks, shard, samples, batch, kernel or default_kernel(), merge, scores, waves
+            runtime = Runtime(
+                ranks.group, kernel or default_kernel(), Stopwatch(), standing or Standing("input")
             )
+            run = _Run(ranks, shard, samples, batch, runtime, merge, scores, waves)
             return run.all(progress)
 
 
@@ -128,7 +132,7 @@ class _Run:
         shard: Shard,
         samples: SamplesFile,
         batch: int,
-        kernel: Kernel,
+        runtime: Runtime,
         merge: bool,
         scores: ScoreSink | None,
         waves: int | None,
@@ -136,7 +140,8 @@ class _Run:
         self._ranks, self._shard, self._samples = ranks, shard, samples
         self._n = samples.header.n_samples
         self._round = min(batch * ranks.count, self._n)
-        self._runtime = Runtime(ranks.group, kernel, Stopwatch())
+        self._runtime, kernel = runtime, runtime.kernel
+        runtime.standing.base = ranks.number * ranks.group.size
         self._alive = np.zeros(self._n, np.uint8)
         self._scores = Scores(ranks, shard, scores, self._runtime.clock) if scores else None
         self._readers = ranks.world if scores else ranks.group  # in step, or each at its pace
@@ -163,7 +168,9 @@ class _Run:
             for start in rounds:
                 self._run_round(start)
                 progress(min(self._round, self._n - start), "")
+                self._runtime.standing.count(min(self._round, self._n - start))
             self._pass.finish()
+            self._runtime.standing.rest()
         self._ranks.world.Allreduce(MPI.IN_PLACE, self._alive, op=MPI.MAX)
         clock.lap("wait")
         return self._result(rounds)
@@ -180,6 +187,7 @@ class _Run:
     def _run_round(self, start: int) -> None:
         first, stop = self._span(start)
         raw = None
+        self._runtime.standing.at("reading inputs", awaited="its file, or for others at theirs")
         with together(self._readers):
             if first < stop:
                 raw = self._samples.own(first, stop, self._shard.ids[0])

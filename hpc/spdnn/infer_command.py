@@ -12,6 +12,8 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from hpc.comm.replicas import group_size
+from hpc.comm.standing import Standing
+from hpc.comm.watchdog import watched
 from hpc.comm.world import owned, together
 from hpc.io.categories import read_categories, write_categories
 from hpc.io.container import written_aside
@@ -20,6 +22,7 @@ from hpc.io.outputs import check_outputs
 from hpc.io.samples import open_samples
 from hpc.report.figures import quantity, write_json
 from hpc.report.progress import progress
+from hpc.report.stall_option import stall_seconds
 from hpc.spdnn.infer import Inference, infer
 from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
@@ -35,10 +38,16 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(comm):
             group_size(comm.size, args.replicas)
             n_samples, truth = _check(args, comm.rank)
+            stall_s = stall_seconds(args)
         local = choose_kernel(comm, args.kernel, args.device, args.threads)
         loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
         show = comm.rank == 0 and not args.quiet
-        with progress("infer", n_samples, show) as advance, _score_sink(args, comm) as sink:
+        standing = Standing("input")
+        with (
+            progress("infer", n_samples, show) as advance,
+            _score_sink(args, comm) as sink,
+            watched(comm, standing, stall_s),
+        ):
             result = infer(
                 comm,
                 loaded.shard,
@@ -50,6 +59,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 replicas=args.replicas,
                 waves=args.waves,
                 progress=advance,
+                standing=standing,
             )
         described = describe_run(comm, args, local, loaded.shard)
         return _report(args, comm, loaded, result, truth, described)

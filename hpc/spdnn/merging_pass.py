@@ -150,6 +150,7 @@ class MergingPass:
         """Merge equal columns of a wave; return whether what is left waits in a pool."""
         ids = self._shard.ids[wave.level]
         own = level[:, : len(ids)]
+        self._runtime.standing.at("looking for equal columns", wave.level, self._runtime.others)
         found = merger.find(own, ids)
         self._looks.saw(found is not None)
         if found is None:
@@ -238,6 +239,7 @@ class MergingPass:
                 self._buffers_for(shape),
                 waves,
                 deep,
+                start,
             )
         return self._planned[key]
 

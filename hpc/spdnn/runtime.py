@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
 from hpc.comm.exchange import SendRing
+from hpc.comm.standing import Standing
 from hpc.io.shard import LayerShard, Shard
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.kernels import Kernel, Weights
@@ -19,11 +20,19 @@ Floats = npt.NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Runtime:
-    """The rank's communicator, its kernel and the clock that books its time."""
+    """The rank's communicator, its kernel and the clock that books its time.
+
+    standing : told where the rank is.
+    """
 
     comm: MPI.Comm
     kernel: Kernel
     clock: Stopwatch
+    standing: Standing = field(default_factory=Standing)
+
+    def others(self) -> list[int]:
+        """Return the other ranks of the communicator."""
+        return [rank for rank in range(self.comm.size) if rank != self.comm.rank]
 
 
 @dataclass(frozen=True)

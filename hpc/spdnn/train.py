@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from hpc.comm.replicas import replica_groups
+from hpc.comm.standing import Standing
 from hpc.comm.world import AgreedError, together
 from hpc.io.errors import InputError
 from hpc.io.samples import open_samples
@@ -110,6 +111,7 @@ def train(
     checkpoint: CheckpointOptions | None = None,
     on_epoch: Callable[[Epoch], None] = lambda epoch: None,
     progress: Callable[[int, str], None] = lambda steps, note: None,
+    standing: Standing | None = None,
 ) -> Training:
     """Train the network that `shard` is a share of on the labelled samples of `x`. Collective.
 
@@ -119,6 +121,7 @@ def train(
         the group of `replica_groups(comm, replicas)`. The step is the same to rounding.
     checkpoint : where to keep checkpoints, and to go on from the newest one there is: with as
         many ranks to the same bits as without a stop, with others to rounding.
+    standing : told where this rank is, for a watchdog.
 
     Raises
     ------
@@ -134,7 +137,9 @@ def train(
             data = _load(shard, x)
             held_out = _load(shard, test) if test is not None else None
             split = split_samples(data[0].n_samples, options.validation, options.seed)
-        runtime = Runtime(ranks.group, kernel or default_kernel(), Stopwatch())
+        standing = standing or Standing()
+        standing.base = ranks.number * ranks.group.size
+        runtime = Runtime(ranks.group, kernel or default_kernel(), Stopwatch(), standing)
         trainer = Trainer(runtime, shard, options.loss, options.gradient, ranks)
         rule = optimizer(options.optimizer, options.lr)
         run = describe(shard, options, data[0].n_samples, data[1])
@@ -143,6 +148,7 @@ def train(
         ) as (keeper, position):
             session = _Session(comm, trainer, options, rule, keeper, position, progress)
             progress(position.step, "")
+            standing.count(position.step)
             while position.epoch < options.epochs:
                 session.epoch(data, *split)
                 on_epoch(position.history[-1])
@@ -188,6 +194,7 @@ class _Session:
             at.add(step_loss, step_right)
             at.seconds = clock.total() - before
             self._progress(1, f"loss {step_loss / len(chosen):.4f}")
+            self._trainer.standing.count(1)
             self._keeper.step_done(at.step)
         seconds = self._world.allreduce(clock.total() - before, op=MPI.MAX)
         held_out = self.evaluate(data, validation) if len(validation) else (None, None)

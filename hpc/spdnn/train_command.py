@@ -10,12 +10,15 @@ from mpi4py import MPI
 
 from hpc.comm.checkpointing import Stopped, say_stopped
 from hpc.comm.replicas import group_size, replica_groups
+from hpc.comm.standing import Standing
+from hpc.comm.watchdog import watched
 from hpc.comm.world import owned, together
 from hpc.io.outputs import check_outputs
 from hpc.io.samples import open_samples
 from hpc.report.checkpoint_options import checkpoint_options
 from hpc.report.figures import quantity, write_json
 from hpc.report.progress import progress
+from hpc.report.stall_option import stall_seconds
 from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
 from hpc.spdnn.position import Epoch
@@ -48,11 +51,15 @@ def _run(args: argparse.Namespace, world: MPI.Comm) -> int:
             options.check()
             group_size(comm.size, args.replicas)
             checkpoint = checkpoint_options(args)
+            stall_s = stall_seconds(args)
             steps = _check(args, comm.rank)
         local = choose_kernel(comm, args.kernel, args.device, args.threads)
         loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
-        first = comm.rank == 0
-        with progress("train", steps, first and not args.quiet) as advance:
+        first, standing = comm.rank == 0, Standing()
+        with (
+            progress("train", steps, first and not args.quiet) as advance,
+            watched(comm, standing, stall_s),
+        ):
             result = train(
                 comm,
                 loaded.shard,
@@ -64,6 +71,7 @@ def _run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 checkpoint=checkpoint,
                 on_epoch=_say_epoch if first else lambda epoch: None,
                 progress=advance,
+                standing=standing,
             )
         if args.out:
             _save(args, comm, loaded, result)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hpc.comm.exchange import Exchange
 from hpc.comm.planned_sums import PlannedSums
 from hpc.comm.replicas import Replicas
+from hpc.comm.standing import Standing
 from hpc.io.shard import Shard
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.averaged import AveragedGradient
@@ -79,6 +80,11 @@ class Trainer:
     def clock(self) -> Stopwatch:
         """Where the time of this rank went: compute, wait, pack."""
         return self._runtime.clock
+
+    @property
+    def standing(self) -> Standing:
+        """Told where this rank is."""
+        return self._runtime.standing
 
     def step(
         self, inputs: OwnInputs, labels: npt.NDArray[np.int32], chosen: Longs, rule: Optimizer
@@ -173,6 +179,7 @@ class Trainer:
         else:
             self._no_gradient(complete)
         self._runtime.clock.lap("compute")
+        self._runtime.standing.at("end of a step", awaited="the other ranks, if for any")
         for layer in self._sums.rest():
             self._runtime.clock.lap("wait")
             update(layer)
@@ -231,6 +238,7 @@ class Trainer:
         x = current.forward.run()
         self.forwarded += len(chosen)
         self.passes += 1
+        self._runtime.standing.at("loss", awaited=self._runtime.others)
         self._seen[...] = self._loss.evaluate(x, labels[chosen], slope)
         self._runtime.clock.lap("compute")
         if slope is not None:

@@ -1,0 +1,33 @@
+"""The option of commands that are watched over: `--stall`."""
+
+from __future__ import annotations
+
+import argparse
+
+from hpc.io.errors import InputError
+from hpc.report.durations import seconds_of
+
+
+def add_stall(parser: argparse.ArgumentParser) -> None:
+    """Add --stall."""
+    parser.add_argument(
+        "--stall",
+        metavar="TIME",
+        help="when a rank makes no progress for so long (90s, 5m, 1h), all say where they stand "
+        "and the job ends with exit code 1; more than the longest step takes (default: never)",
+    )
+
+
+def stall_seconds(args: argparse.Namespace) -> float | None:
+    """Return what --stall says in seconds, None without.
+
+    Raises
+    ------
+    InputError : anything but a time above 0.
+    """
+    if args.stall is None:
+        return None
+    seconds = seconds_of(args.stall)
+    if seconds is None:
+        raise InputError(f"--stall {args.stall}: expected a time such as 90s, 5m or 1h")
+    return seconds
