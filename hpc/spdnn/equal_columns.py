@@ -22,7 +22,7 @@ Bits = npt.NDArray[np.unsignedinteger]
 WORTHWHILE = 0.85
 """Columns are gathered only if at most this share of them stays."""
 SAMPLE = 8
-"""Panels that are looked at first, to see whether looking at all is worthwhile."""
+"""One in so many rows is looked at first: columns that differ there differ."""
 CHUNK = 16
 """Panels whose hashes are reduced while the next ones' are computed."""
 
@@ -43,13 +43,9 @@ class EqualColumns:
         panels, _, width = own.shape
         if panels * width < 2:
             return None
-        keys = row_keys(ids, self._dtype)
-        if panels > 4 * SAMPLE:
-            sample = self._facts(own, keys, (0, panels, panels // SAMPLE))
-            self._comm.Allreduce(MPI.IN_PLACE, sample)
-            if _n_distinct(self._first(sample)) > WORTHWHILE * sample.shape[1]:
-                return None
-        facts = self._all_facts(own, keys)
+        if self._all_differ(own, ids):
+            return None
+        facts = self._all_facts(own, row_keys(ids, self._dtype))
         first = self._first(facts)
         if kept_size(_n_distinct(first)) > WORTHWHILE * panels * width:
             return None
@@ -67,6 +63,13 @@ class EqualColumns:
     def _flat_bits(self, array: Floats) -> tuple[Bits, int]:
         numbers, pitch = flat(array)
         return numbers.view(self._bits), pitch
+
+    def _all_differ(self, own: Floats, ids: Ints) -> bool:
+        """Say whether too few columns are equal in the first of the rows. Collective."""
+        some = len(ids) // SAMPLE
+        sample = self._facts(own[:, :some], row_keys(ids[:some], self._dtype), (0, len(own), 1))
+        self._comm.Allreduce(MPI.IN_PLACE, sample)
+        return _n_distinct(self._first(sample)) > WORTHWHILE * sample.shape[1]
 
     def _all_facts(self, own: Floats, keys: Floats) -> Bits:
         panels = len(own)
