@@ -18,6 +18,7 @@ from tests.launch.hostile import NAMES
 from tests.launch.stubs import words
 from tests.launching import ROOT, run_alone
 
+pytestmark = pytest.mark.launches
 INFER = command_of(["spdnn", "infer", "net.h5"])
 PROGRAM = ["py", "-m", "hpc", "spdnn", "infer", "net.h5"]
 PINS = {f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}

@@ -17,6 +17,7 @@ from launch.sweep import parse_sweeps
 from tests.launch.hostile import NAMES
 from tests.launching import ROOT
 
+pytestmark = pytest.mark.launches
 INFER = ("spdnn", "infer", "net.h5")
 GOLDEN = ROOT / "tests" / "launch" / "golden"
 FULL = {
