@@ -80,3 +80,9 @@ class Transport:
         for link in self._links:
             if isinstance(link, Sender):
                 link.finish()
+
+    def abandon(self) -> None:
+        """Withdraw all receives that are posted: nothing more will come."""
+        for link in self._links:
+            if isinstance(link, Receiver):
+                link.abandon()

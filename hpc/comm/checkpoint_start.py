@@ -18,8 +18,8 @@ from hpc.io.checkpoint_folder import (
     make_root,
     numbers,
 )
+from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
-from hpc.report.checkpoint_options import CheckpointOptions
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from hpc.comm.agreement import Until
 from hpc.comm.checkpoint_start import Start
 from hpc.io.checkpoint import DIGEST_BYTES, Index, Written, write_index, write_part
 from hpc.io.checkpoint_folder import checkpoint_path, prune, remove
+from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
-from hpc.report.checkpoint_options import CheckpointOptions
 
 NO_PART = -1
 

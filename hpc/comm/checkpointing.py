@@ -21,7 +21,7 @@ from hpc.comm.checkpoint_writing import IndexWriter, PartWriter, Place, Source, 
 from hpc.comm.interrupt import StopRequest
 from hpc.comm.waiting import Yielding
 from hpc.io.checkpoint_folder import checkpoint_path
-from hpc.report.checkpoint_options import CheckpointOptions
+from hpc.io.checkpoint_options import CheckpointOptions
 
 EXIT_STOPPED = 3
 """Exit code of a run that was asked to stop and has written a checkpoint."""

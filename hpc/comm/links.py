@@ -109,6 +109,14 @@ class Receiver(Link):
         """Return whether the oldest message posted is there."""
         return bool(self._queue) and self._queue[0].over()
 
+    def abandon(self) -> None:
+        """Receive nothing more: what was posted and will not come is withdrawn."""
+        while self._queue:
+            request = self._queue.popleft().request
+            if request is not None:
+                request.Cancel()
+                request.Wait()
+
     def take(self) -> Any:
         """Wait for the oldest message posted and return its buffer, valid on the main stream."""
         if not self._queue:

@@ -7,6 +7,7 @@ import importlib
 from typing import Any
 
 from hpc.pipebd import plan_cli, timeline_command
+from hpc.report.checkpoint_options import add_checkpoint
 from hpc.report.options import add_common
 
 
@@ -30,6 +31,7 @@ def _teacher(commands: Any) -> None:
     _workload(parser)
     _training(parser, epochs=10, lr="0.05")
     parser.add_argument("--out", metavar="FILE.pt", help="weights, under torchvision's names")
+    add_checkpoint(parser)
     _runs(parser, "teacher")
 
 
@@ -64,6 +66,7 @@ def _train(commands: Any) -> None:
     parser.add_argument(
         "--emulate", metavar="FILE.json", help="sleep for a profile's times instead of computing"
     )
+    add_checkpoint(parser)
     _runs(parser, "train")
 
 
@@ -77,6 +80,7 @@ def _finetune(commands: Any) -> None:
     parser.add_argument("student", help="from `pipebd train --out`")
     _training(parser, epochs=5, lr="1e-4")
     parser.add_argument("--out", metavar="FILE.pt", help="the tuned student")
+    add_checkpoint(parser)
     _runs(parser, "finetune")
 
 
@@ -93,6 +97,7 @@ def _retrain(commands: Any) -> None:
     )
     _training(parser, epochs=100, lr="the workload's")
     parser.add_argument("--out", metavar="FILE.pt", help="the trained network")
+    add_checkpoint(parser)
     _runs(parser, "retrain")
 
 
@@ -176,11 +181,17 @@ def _search(parser: argparse.ArgumentParser) -> None:
 
 
 def _runs(parser: argparse.ArgumentParser, what: str) -> None:
-    """Let `hpc.pipebd.WHAT_command` run the command."""
+    """Let `hpc.pipebd.WHAT_command` run the command, which may be asked to stop."""
     add_common(parser)
 
     def run(args: argparse.Namespace, comm: Any) -> int:
-        found: int = importlib.import_module(f"hpc.pipebd.{what}_command").run(args, comm)
+        from hpc.comm.checkpointing import Stopped, say_stopped
+
+        command = importlib.import_module(f"hpc.pipebd.{what}_command")
+        try:
+            found: int = command.run(args, comm)
+        except Stopped as stopped:
+            return say_stopped(comm, stopped)
         return found
 
     parser.set_defaults(run=run, what=what)

@@ -13,6 +13,7 @@ from torch import nn
 
 from hpc.pipebd.best_states import BestStates
 from hpc.pipebd.execution import Job, Losses, Times, execute
+from hpc.pipebd.history import History
 from hpc.pipebd.mpi_reducer import reducer_of
 from hpc.pipebd.names import one_group
 from hpc.pipebd.reducer import Reducer
@@ -25,20 +26,6 @@ from hpc.pipebd.validation import Validation, Validator
 from hpc.pipebd.work import BlockWork
 
 State = dict[str, torch.Tensor]
-
-
-@dataclass
-class History:
-    """What the epochs gave, whole on all ranks once the run is over.
-
-    losses, validation_losses : (epochs, B) float64; NaN where there was no validation.
-    accuracies : of the assembled student, by epoch; None for baselines, which have none before
-        their end.
-    """
-
-    losses: Losses
-    validation_losses: Losses
-    accuracies: list[float | None]
 
 
 @dataclass(frozen=True)
@@ -160,6 +147,7 @@ def distill(job: Job, head: nn.Module, keep_best: bool, tell: Tell) -> Distilled
     Raises
     ------
     InputError : on one rank alone, for a loss that is not finite.
+    AgreedError, Stopped : on all ranks, where checkpoints are kept: see `relay_progress`.
     """
     watch = _Watch(job, head, keep_best, tell)
     times = execute(job, watch)

@@ -30,7 +30,7 @@ STEPS = 100
 """Steps emulated unless --steps says otherwise."""
 WARM_UP = 5
 """Steps before: connections between ranks are made when first used."""
-UNUSED = ("data", "blocks", "teacher", "out", "architecture_out", "profile")
+UNUSED = ("data", "blocks", "teacher", "out", "architecture_out", "profile", "checkpoint")
 """Options of a real training that an emulation has no use for."""
 
 

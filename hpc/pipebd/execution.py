@@ -13,6 +13,7 @@ from mpi4py import MPI
 
 from hpc.comm.buffers import Transport
 from hpc.pipebd.baselines import Tasks
+from hpc.pipebd.checkpoint_run import Keeping, relay_progress
 from hpc.pipebd.mpi_reducer import reducer_of
 from hpc.pipebd.names import Choice
 from hpc.pipebd.pipeline import Advance, Pipeline
@@ -30,7 +31,8 @@ class Job:
     """What to run and how.
 
     comm : of the run. packing : for LS the blocks of each rank. queue : see `Pipeline`.
-    advance : told of every round of this rank.
+    advance : told of every round of this rank. keeping : checkpoints of a schedule, if any; then
+        the program is a `TrainingProgram` and the hooks have `Results`.
     """
 
     comm: MPI.Comm
@@ -42,6 +44,7 @@ class Job:
     queue: int = 2
     tally: Tally = field(default_factory=Tally)
     advance: Advance = lambda steps, note: None
+    keeping: Keeping | None = None
 
 
 class Hooks(Protocol):
@@ -78,18 +81,20 @@ class Times:
     """What a run took, the same on all ranks.
 
     seconds : of the slowest rank, between the first and the last step, validation left out.
-    steps : training steps, each one batch seen by every block.
+    steps : training steps of this run, each one batch seen by every block; those before the
+        checkpoint that it went on from, `done_before` rounds, are left out.
     idle : per rank the share of the time in which it had nothing to do.
     """
 
     seconds: float
     steps: int
     idle: tuple[float, ...]
+    done_before: int = 0
 
     @property
     def step_s(self) -> float:
         """Seconds per training step."""
-        return self.seconds / self.steps
+        return self.seconds / max(1, self.steps)
 
 
 def execute(job: Job, hooks: Hooks) -> Times:
@@ -98,17 +103,18 @@ def execute(job: Job, hooks: Hooks) -> Times:
     Raises
     ------
     InputError : on one rank alone, for a loss that is not finite.
+    AgreedError, Stopped : on all ranks, where checkpoints are kept: see `relay_progress`.
     """
     run = _relay if job.choice.schedule is not None else _tasks
-    seconds = run(job, hooks)
+    seconds, first = run(job, hooks)
     everybody = job.comm.allgather((seconds, job.tally.waiting_s()))
     slowest = max(spent for spent, _ in everybody)
     idle = tuple(1 - (spent - waited) / slowest for spent, waited in everybody)
-    return Times(slowest, training_steps(job.epochs), idle)
+    return Times(slowest, training_steps(job.epochs, first), idle, first)
 
 
-def _relay(job: Job, hooks: Hooks) -> float:
-    """Run a schedule; return this rank's seconds in steps."""
+def _relay(job: Job, hooks: Hooks) -> tuple[float, int]:
+    """Run a schedule; return this rank's seconds in steps, and how many rounds were done before."""
     assert job.choice.schedule is not None
     pipeline = Pipeline(
         job.comm,
@@ -120,18 +126,22 @@ def _relay(job: Job, hooks: Hooks) -> float:
         queue=job.queue,
     )
     seconds = 0.0
-    for number, rounds in enumerate(job.epochs):
-        job.transport.wait(job.comm.Ibarrier().Test)
-        began = perf_counter()
-        losses = pipeline.run(rounds, job.advance)
-        seconds += perf_counter() - began
-        hooks.epoch_end(number, pipeline.works, losses)
+    with relay_progress(
+        job.keeping, job.comm, job.choice.schedule, job.queue, job.transport, pipeline.works, hooks
+    ) as progress:
+        job.advance(progress.done, "")
+        for number, rounds in list(enumerate(job.epochs))[progress.epoch :]:
+            job.transport.wait(job.comm.Ibarrier().Test)
+            began = perf_counter()
+            losses = pipeline.run(rounds, job.advance, progress)
+            seconds += perf_counter() - began
+            hooks.epoch_end(number, pipeline.works, losses)
     pipeline.free()
-    return seconds
+    return seconds, progress.done
 
 
-def _tasks(job: Job, hooks: Hooks) -> float:
-    """Run a baseline; return this rank's seconds in steps."""
+def _tasks(job: Job, hooks: Hooks) -> tuple[float, int]:
+    """Run a baseline; return this rank's seconds in steps, and 0: none were done before."""
     shared = job.choice.name == "dp"
     blocks = range(job.program.n_blocks) if shared else job.packing[job.comm.rank]
     group = job.comm.Dup() if shared else MPI.COMM_SELF.Dup()
@@ -146,4 +156,4 @@ def _tasks(job: Job, hooks: Hooks) -> float:
             seconds += perf_counter() - began
             hooks.task_epoch_end(number, tasks.works[: block + 1], reducer, losses)
     group.Free()
-    return seconds
+    return seconds, 0

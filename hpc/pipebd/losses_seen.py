@@ -21,15 +21,19 @@ class LossLog:
     Parameters
     ----------
     works : the blocks. rank : for messages.
+
+    Attributes
+    ----------
+    rounds : of the epoch. done : how many of them have been seen.
     """
 
     def __init__(
         self, works: Sequence[BlockWork], rounds: Sequence[Round], device: torch.device, rank: int
     ) -> None:
-        self._works, self._rounds, self._rank = works, rounds, rank
+        self._works, self.rounds, self._rank = works, rounds, rank
         self._values = torch.zeros(len(rounds), len(works), dtype=torch.float64, device=device)
         self._every = 1 if device.type == "cpu" else LOOK_EVERY
-        self._seen = 0
+        self._seen = self.done = 0
 
     def put(self, place: int, work: int, loss: torch.Tensor) -> None:
         """Keep the loss of the rank's block number `work` in round number `place` of the epoch."""
@@ -42,7 +46,8 @@ class LossLog:
         ------
         InputError : one that is not finite; names block, step and rank.
         """
-        if done - self._seen < self._every and done < len(self._rounds):
+        self.done = done
+        if done - self._seen < self._every and done < len(self.rounds):
             return
         fresh = self._values[self._seen : done]
         bad = (~torch.isfinite(fresh)).nonzero()
@@ -51,8 +56,18 @@ class LossLog:
             self._stop(self._seen + place, work)
         self._seen = done
 
+    def so_far(self) -> npt.NDArray[np.float64]:
+        """Return the losses of the rounds that are done, (done, works) float64."""
+        found: npt.NDArray[np.float64] = self._values[: self.done].cpu().numpy()
+        return found
+
+    def restore(self, losses: npt.NDArray[np.float64]) -> None:
+        """Take the losses of rounds that were done before, (done, works) float64."""
+        self._seen = self.done = len(losses)
+        self._values[: self.done] = torch.from_numpy(losses).to(self._values)
+
     def _stop(self, place: int, work: int) -> None:
-        turn, block = self._rounds[place], self._works[work]
+        turn, block = self.rounds[place], self._works[work]
         kind = "architecture round after step" if turn.architecture else "step"
         raise InputError(
             f"the loss of block {block.index} ({block.name}) is "
@@ -63,7 +78,7 @@ class LossLog:
 
     def means(self, n_blocks: int) -> npt.NDArray[np.float64]:
         """Return the rank's part of each block's mean loss over training steps, (B,) float64."""
-        training = [place for place, turn in enumerate(self._rounds) if not turn.architecture]
+        training = [place for place, turn in enumerate(self.rounds) if not turn.architecture]
         found = np.zeros(n_blocks)
         if training:
             own = self._values[training].mean(0).cpu().numpy()

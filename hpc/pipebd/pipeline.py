@@ -10,6 +10,7 @@ import torch
 from mpi4py import MPI
 
 from hpc.comm.buffers import Transport
+from hpc.pipebd.checkpoint_run import Progress
 from hpc.pipebd.loading import recorded_loads
 from hpc.pipebd.losses_seen import LossLog
 from hpc.pipebd.mpi_reducer import reducer_of
@@ -79,25 +80,42 @@ class Pipeline:
             self._outlet = Outlet(self._relays, transport, group, after, program.batch)
 
     def run(
-        self, rounds: Sequence[Round], advance: Advance = lambda steps, note: None
+        self,
+        rounds: Sequence[Round],
+        advance: Advance = lambda steps, note: None,
+        progress: Progress | None = None,
     ) -> npt.NDArray[np.float64]:
         """Run an epoch's rounds; return this rank's part of the blocks' mean losses, (B,) float64.
+
+        Parameters
+        ----------
+        progress : knows of rounds that are done, and is told of every other.
 
         Raises
         ------
         InputError : on this rank alone, for a loss that is not finite.
+        Stopped : on all ranks after the same round.
         """
+        progress = progress or Progress()
         log = LossLog(self.works, rounds, self._program.device, self._rank)
+        done = progress.begin(log)
+        for place, turn in enumerate(self._turns(rounds[done:], log, done), start=done + 1):
+            log.look(place)
+            advance(1, "")
+            progress.round_done(turn)
+        self._transport.finish()
+        return log.means(self._program.n_blocks)
+
+    def _turns(self, rounds: Sequence[Round], log: LossLog, first: int) -> Iterator[Round]:
+        """Run each round and yield it then; a rank without blocks has nothing to run."""
         if not self.works:
-            return log.means(self._program.n_blocks)
-        for place, (turn, x) in enumerate(zip(rounds, self._inputs(rounds), strict=True)):
+            yield from rounds
+            return
+        for place, (turn, x) in enumerate(zip(rounds, self._inputs(rounds), strict=True), first):
             self._students(turn, place, self._teachers(turn, x), log)
             if self._barrier:
                 self._meet_and_update(turn)
-            log.look(place + 1)
-            advance(1, "")
-        self._transport.finish()
-        return log.means(self._program.n_blocks)
+            yield turn
 
     def _inputs(self, rounds: Sequence[Round]) -> Iterator[torch.Tensor]:
         """Yield the rank's share of each round's batch: loaded, or from the group before.

@@ -38,9 +38,10 @@ def run_rounds(
     return found
 
 
-def training_steps(epochs: Sequence[Epoch]) -> int:
-    """Return how many rounds train weights."""
-    return sum(not turn.architecture for epoch in epochs for turn in epoch)
+def training_steps(epochs: Sequence[Epoch], first: int = 0) -> int:
+    """Return how many rounds train weights, from round number `first` on."""
+    rounds = (turn for epoch in epochs for turn in epoch)
+    return sum(turn.number >= first and not turn.architecture for turn in rounds)
 
 
 def architecture_rounds_before(epochs: Sequence[Epoch]) -> dict[int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite
+from math import isfinite, isnan, nan
 
 import torch
 from mpi4py import MPI
@@ -18,6 +18,8 @@ from torch import nn
 from hpc.comm.buffers import Transport
 from hpc.comm.world import AgreedError
 from hpc.pipebd.blocks import BlockPair
+from hpc.pipebd.checkpoint_labels import labels_progress
+from hpc.pipebd.checkpoint_run import Keeping
 from hpc.pipebd.compress import correct
 from hpc.pipebd.losses import label_cross_entropy
 from hpc.pipebd.mpi_reducer import reducer_of
@@ -27,6 +29,8 @@ from hpc.pipebd.reducer import Reducer
 from hpc.pipebd.shares import batch_shares
 from hpc.pipebd.step import StudentStep
 from hpc.pipebd.training_data import Images, labelled
+
+DONE_BEFORE = "done before"
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ def train_on_labels(
     device: torch.device,
     *,
     smoothing: float = 0.0,
+    keeping: Keeping | None = None,
     tell: Callable[[SupervisedEpoch], None] = lambda epoch: None,
     advance: Advance = lambda steps, note: None,
 ) -> list[SupervisedEpoch]:
@@ -55,11 +60,13 @@ def train_on_labels(
 
     Parameters
     ----------
-    images : `batch` >= ranks.
+    images : `batch` >= ranks. keeping : checkpoints, if any. advance : told of steps; first, with
+        a note, of those that were done before.
 
     Raises
     ------
-    AgreedError : on all ranks, for a loss that is not finite; names the step.
+    AgreedError : on all ranks, for a loss that is not finite; names the step. And, with
+        Stopped, what `labels_progress` raises.
     """
     reducer = reducer_of(comm, transport)
     rows = range(*batch_shares(images.batch, comm.size)[comm.rank])
@@ -67,21 +74,27 @@ def train_on_labels(
     loss_of = partial(label_cross_entropy, smoothing=smoothing)
     pair = BlockPair(nn.Identity(), model.to(device), loss_of, "network")
     step = StudentStep(pair, 0, settings, reducer, images.batch, images.seed)
-    history = []
-    for epoch in range(epochs):
-        losses = torch.zeros(training.steps, dtype=torch.float64, device=device)
-        for number, batch in enumerate(labelled(training, epoch, device)):
-            progress = (epoch * training.steps + number) / (epochs * training.steps)
-            losses[number] = step.run(batch.images, batch.labels, epoch, number, progress)
-            advance(1, "")
-        loss = _checked(reducer.sum(losses), epoch)
-        accuracy = None
-        if images.n_validation:
-            accuracy = shared_accuracy(reducer, pair.student, images, device)
-            pair.student.train()
-        history.append(SupervisedEpoch(epoch, loss, accuracy))
-        tell(history[-1])
-    return history
+    with labels_progress(keeping, comm, transport, step) as progress:
+        advance(progress.step, DONE_BEFORE)
+        for epoch in range(progress.epoch, epochs):
+            losses = torch.zeros(training.steps, dtype=torch.float64, device=device)
+            first = progress.begin(epoch, losses)
+            for number, batch in enumerate(labelled(training, epoch, device, first), first):
+                share = (epoch * training.steps + number) / (epochs * training.steps)
+                losses[number] = step.run(batch.images, batch.labels, epoch, number, share)
+                advance(1, "")
+                progress.step_done()
+            loss, accuracy = _checked(reducer.sum(losses), epoch), nan
+            if images.n_validation:
+                accuracy = shared_accuracy(reducer, pair.student, images, device)
+                pair.student.train()
+            progress.history.append((loss, accuracy))
+            tell(_epoch(epoch, loss, accuracy))
+    return [_epoch(epoch, *found) for epoch, found in enumerate(progress.history)]
+
+
+def _epoch(epoch: int, loss: float, accuracy: float) -> SupervisedEpoch:
+    return SupervisedEpoch(epoch, loss, None if isnan(accuracy) else accuracy)
 
 
 def _checked(losses: torch.Tensor, epoch: int) -> float:

@@ -8,10 +8,14 @@ from time import perf_counter
 
 from torch import nn
 
+from hpc.comm.world import together
+from hpc.pipebd.checkpoint_run import Keeping
+from hpc.pipebd.checkpoint_state import digest_of
 from hpc.pipebd.optimizer import SgdSettings
 from hpc.pipebd.session import Session
-from hpc.pipebd.supervised import SupervisedEpoch, train_on_labels
+from hpc.pipebd.supervised import DONE_BEFORE, SupervisedEpoch, train_on_labels
 from hpc.pipebd.training_data import Images
+from hpc.report.checkpoint_options import checkpoint_options
 from hpc.report.figures import quantity, write_json
 from hpc.report.progress import progress
 
@@ -28,11 +32,19 @@ def run_supervised(
 
     Raises
     ------
-    AgreedError : see `supervised.train_on_labels`.
+    AgreedError, Stopped : see `supervised.train_on_labels`.
     """
+    with together(here.comm):
+        keeping = _keeping(args, model, images, settings, smoothing, here.first)
     began = perf_counter()
     steps = args.epochs * images.steps
-    with progress(args.what, steps, here.first and not args.quiet) as advance:
+    with progress(args.what, steps, here.first and not args.quiet) as moved:
+
+        def advance(done: int, note: str) -> None:
+            nonlocal steps
+            steps -= done if note == DONE_BEFORE else 0
+            moved(done, note)
+
         history = train_on_labels(
             here.comm,
             here.transport,
@@ -42,6 +54,7 @@ def run_supervised(
             settings,
             here.device,
             smoothing=smoothing,
+            keeping=keeping,
             tell=_tell if here.first else lambda epoch: None,
             advance=advance,
         )
@@ -63,6 +76,32 @@ def run_supervised(
             "accuracy": history[-1].accuracy,
         }
         write_json(args.json, figures)
+
+
+def _keeping(
+    args: argparse.Namespace,
+    model: nn.Module,
+    images: Images,
+    settings: SgdSettings,
+    smoothing: float,
+    first: bool,
+) -> Keeping | None:
+    """Return what is asked of checkpoints; only the first rank need know what the run is."""
+    options = checkpoint_options(args)
+    if options is None:
+        return None
+    described = {
+        "command": f"pipebd {args.what}",
+        "weights at the start": digest_of([model]) if first else "",
+        "images": images.digest(),
+        "batch": args.batch,
+        "epochs": args.epochs,
+        "seed": args.seed,
+        "dtype": args.dtype,
+        "smoothing": smoothing,
+        **asdict(settings),
+    }
+    return Keeping(options, described)
 
 
 def _tell(epoch: SupervisedEpoch) -> None:

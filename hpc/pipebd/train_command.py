@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
 from mpi4py import MPI
 
 from hpc.comm.world import together
 from hpc.io.errors import InputError
 from hpc.pipebd import emulate_command
+from hpc.pipebd.checkpoint_run import Keeping
+from hpc.pipebd.checkpoint_state import digest_of
 from hpc.pipebd.distillation import distill
 from hpc.pipebd.execution import Job
 from hpc.pipebd.measuring import measure_prepared
+from hpc.pipebd.names import BASELINES
 from hpc.pipebd.nas import ArchitectureSettings
 from hpc.pipebd.planning import Plan, plan_run, shown
 from hpc.pipebd.preparation import Prepared, TrainingOptions, prepare
@@ -22,6 +26,7 @@ from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
 from hpc.pipebd.session import check_same_blocks, recipe_of, session
 from hpc.pipebd.train_report import report, tell_epoch
+from hpc.report.checkpoint_options import checkpoint_options
 from hpc.report.progress import progress
 from hpc.report.trace import SpanLog
 
@@ -41,6 +46,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(here.comm):
             prepared = prepare(recipe_of(args, here.file), _options(args), here.file, here.device)
             profile = _check(args, prepared)
+            keeping = _keeping(args, prepared, here.first)
         check_same_blocks(here.comm, [b.shape for b in prepared.program.boundaries])
         measured = partial(measure_prepared, here, prepared, args.profile_steps, not args.quiet)
         n_blocks = prepared.program.n_blocks
@@ -50,7 +56,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         log = SpanLog(here.comm.rank)
         job = Job(
             here.comm, plan.choice, prepared.program, here.transport, prepared.program.epochs,
-            plan.packing, args.queue, Tally(log) if args.trace else Tally(),
+            plan.packing, args.queue, Tally(log) if args.trace else Tally(), keeping=keeping,
         )  # fmt: skip
         with progress("train", rounds_of(job), here.first and not args.quiet) as job.advance:
             tells = here.first or plan.choice.name == "ls"  # there a rank knows only its blocks
@@ -89,6 +95,38 @@ def _check(args: argparse.Namespace, prepared: Prepared) -> Profile | None:
         n_blocks=prepared.program.n_blocks,
     )
     return profile
+
+
+def _keeping(args: argparse.Namespace, prepared: Prepared, first: bool) -> Keeping | None:
+    """Return what is asked of checkpoints; only the first rank need know what the run is."""
+    options = checkpoint_options(args)
+    if options is None:
+        return None
+    if args.schedule in BASELINES:
+        raise InputError(
+            f"--checkpoint: the baseline {args.schedule} keeps none; expected another --schedule"
+        )
+    return Keeping(options, _described(args, prepared) if first else {})
+
+
+def _described(args: argparse.Namespace, prepared: Prepared) -> dict[str, Any]:
+    """Return what makes a training another one."""
+    network, program = prepared.network, prepared.program
+    pairs = [block for pair in network.pairs for block in (pair.teacher, pair.student)]
+    search = {"architecture": asdict(program.architecture), "share": args.architecture_share}
+    return {
+        "command": "pipebd train",
+        "workload": prepared.recipe.label,
+        "weights at the start": digest_of([*pairs, network.head]),
+        "images": program.images.digest(),
+        "batch": args.batch,
+        "epochs": args.epochs,
+        "rounds": sum(map(len, program.epochs)),
+        "seed": args.seed,
+        "dtype": args.dtype,
+        **asdict(program.settings),
+        **(search if network.searching else {}),
+    }
 
 
 def rounds_of(job: Job) -> int:

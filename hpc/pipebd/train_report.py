@@ -82,6 +82,7 @@ def _figures(
         "transport": here.transport.name,
         "batch": args.batch,
         "steps": times.steps,
+        "rounds_before": times.done_before,
         "seconds": times.seconds,
         "step_s": times.step_s,
         "images_per_s": args.batch / times.step_s,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import numpy as np
 import torch
 
 from hpc.io.errors import InputError
@@ -53,6 +55,16 @@ class Images:
     def steps(self) -> int:
         """Training steps of an epoch: whole batches."""
         return self.n_training // self.batch
+
+    def digest(self) -> str:
+        """Return a digest of the labels and of which images are for what; reads no image."""
+        found = hashlib.blake2b(repr((self.file.traits, self.batch)).encode(), digest_size=8)
+        for split in sorted(self.file.sizes):
+            found.update(self.file.labels(split).tobytes())
+        held_out = None if self.validation is None else self.validation[1]
+        for indices in (self.training, self.architecture, held_out):
+            found.update(b"" if indices is None else np.asarray(indices, np.int64).tobytes())
+        return found.hexdigest()
 
     def training_batches(self, rows: range | None = None) -> ImageBatches:
         """Return the training batches, rows `rows` of each."""
@@ -163,7 +175,9 @@ def to_device(
         yield images.to(device)
 
 
-def labelled(batches: ImageBatches, epoch: int, device: torch.device) -> Iterator[Batch]:
-    """Yield the batches of an epoch, on `device`; the next are loaded meanwhile."""
-    for batch in prefetched(lambda step: batches.load(epoch, step), range(batches.steps)):
+def labelled(
+    batches: ImageBatches, epoch: int, device: torch.device, first: int = 0
+) -> Iterator[Batch]:
+    """Yield the batches of an epoch from `first` on, on `device`; the next are loaded meanwhile."""
+    for batch in prefetched(lambda step: batches.load(epoch, step), range(first, batches.steps)):
         yield Batch(batch.images.to(device), batch.labels.to(device))

@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from hpc.io.checkpoint_options import DEFAULT_KEEP, CheckpointOptions, Every
 from hpc.io.errors import InputError
 from hpc.report.durations import seconds_of
 
 DEFAULT_EVERY = "10m"
-DEFAULT_KEEP = 3
-
-
-@dataclass(frozen=True)
-class Every:
-    """How often: so many seconds, or so many steps; the other is None."""
-
-    seconds: float | None = None
-    steps: int | None = None
-
-    def due(self, last: tuple[int, float], now: tuple[int, float]) -> bool:
-        """Return whether one is due at `now` when the last was at `last`, each (step, seconds)."""
-        if self.steps is not None:
-            return now[0] // self.steps > last[0] // self.steps
-        assert self.seconds is not None
-        return now[1] - last[1] >= self.seconds
 
 
 def parse_every(text: str) -> Every:
@@ -46,16 +30,6 @@ def parse_every(text: str) -> Every:
         f"--every {text}: expected a time such as 90s, 10m or 2h, or a number of steps such as "
         "500steps"
     )
-
-
-@dataclass(frozen=True)
-class CheckpointOptions:
-    """root : the folder. keep : complete ones. fresh : begin anew, whatever is there."""
-
-    root: Path
-    every: Every = Every(seconds=600.0)
-    keep: int = DEFAULT_KEEP
-    fresh: bool = False
 
 
 def add_checkpoint(parser: argparse.ArgumentParser) -> None:

@@ -17,9 +17,9 @@ from hpc.comm.checkpointing import Checkpoints, NoCheckpoints
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.replicas import Replicas
 from hpc.comm.world import together
+from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
 from hpc.io.shard import Shard
-from hpc.report.checkpoint_options import CheckpointOptions
 from hpc.spdnn.checkpoint_state import TrainingState
 from hpc.spdnn.file_order import file_order
 from hpc.spdnn.optimizers import Optimizer

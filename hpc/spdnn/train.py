@@ -13,10 +13,10 @@ from mpi4py import MPI
 from hpc.comm.replicas import replica_groups
 from hpc.comm.standing import Standing
 from hpc.comm.world import AgreedError, together
+from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
 from hpc.io.samples import open_samples
 from hpc.io.shard import Shard
-from hpc.report.checkpoint_options import CheckpointOptions
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.checkpoint_run import Keeper, checkpoints, describe
 from hpc.spdnn.counters import Counted

@@ -7,13 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hpc.io.checkpoint_options import CheckpointOptions, Every
 from hpc.io.errors import InputError
-from hpc.report.checkpoint_options import (
-    CheckpointOptions,
-    Every,
-    checkpoint_options,
-    parse_every,
-)
+from hpc.report.checkpoint_options import checkpoint_options, parse_every
 
 
 def given(**changes):

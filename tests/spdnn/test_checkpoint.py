@@ -10,9 +10,9 @@ import pytest
 from hpc.comm.world import AgreedError
 from hpc.io.checkpoint import index_path, part_path
 from hpc.io.checkpoint_folder import checkpoint_path, numbers, remove
+from hpc.io.checkpoint_options import CheckpointOptions, Every
 from hpc.io.network import read_header, write_network
 from hpc.io.plan import Plan, write_plan
-from hpc.report.checkpoint_options import CheckpointOptions, Every
 from hpc.samples import sample_path
 from hpc.spdnn.load import load_shard
 from hpc.spdnn.train import TrainOptions, train

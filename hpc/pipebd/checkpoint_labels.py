@@ -1,0 +1,109 @@
+"""Checkpoints of a training on labels: one network, equal on all ranks, which step together."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from mpi4py import MPI
+
+from hpc.comm.buffers import Transport
+from hpc.comm.checkpoint_start import find_start
+from hpc.comm.checkpointing import Checkpoints, NoCheckpoints
+from hpc.comm.interrupt import stop_requests
+from hpc.comm.world import together
+from hpc.io.checkpoint import Index
+from hpc.pipebd.checkpoint_run import Keeping, parts_of
+from hpc.pipebd.checkpoint_state import KeptStates, read_losses, read_state
+from hpc.pipebd.schedule import Group
+from hpc.pipebd.step import StudentStep
+
+STATE, LOSSES = "network.state", "network.losses"
+
+
+class LabelsProgress:
+    """How far a training is. epoch : of the next step. step : steps done before, in all epochs.
+
+    history : (epochs done, 2) mean losses and accuracies, NaN for none.
+    """
+
+    def __init__(self) -> None:
+        self.epoch = self.step = 0
+        self.history: list[tuple[float, float]] = []
+        self.keeper: Checkpoints | NoCheckpoints = NoCheckpoints()
+        self._losses, self._done = torch.zeros(0), 0
+        self._before: npt.NDArray[np.float64] | None = None
+
+    def begin(self, epoch: int, losses: torch.Tensor) -> int:
+        """Begin an epoch, whose losses are kept in `losses`; return how many steps are done."""
+        self.epoch, self._losses, self._done = epoch, losses, 0
+        if self._before is not None:
+            self._done = len(self._before)
+            losses[: self._done] = torch.from_numpy(self._before).to(losses)
+            self._before = None
+        return self._done
+
+    def step_done(self) -> None:
+        """Count a step; may raise `Stopped`, on all ranks."""
+        self._done, self.step = self._done + 1, self.step + 1
+        self.keeper.step_done(self.step)
+
+    def so_far(self) -> npt.NDArray[np.float64]:
+        """Return this rank's losses in the epoch."""
+        found: npt.NDArray[np.float64] = self._losses[: self._done].cpu().numpy()
+        return found
+
+    def kept(self, ranks: int) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return it as numbers and arrays."""
+        numbers = {"epoch": self.epoch, "done": self._done, "ranks": ranks}
+        return numbers, {"history": np.array(self.history, np.float64).reshape(-1, 2)}
+
+    def restore(self, index: Index, comm: MPI.Comm) -> None:
+        """Go on from a checkpoint.
+
+        Raises
+        ------
+        FormatError : a part cannot be read.
+        """
+        at = index.position
+        self.epoch, self.step = at["epoch"], index.step
+        self.history = [(loss, accuracy) for loss, accuracy in index.arrays["history"].tolist()]
+        parts = parts_of(Group(range(1), range(at["ranks"])), comm.rank, comm.size)
+        self._before = read_losses(index, parts, LOSSES, at["done"])
+
+
+@contextlib.contextmanager
+def labels_progress(
+    keeping: Keeping | None, comm: MPI.Comm, transport: Transport, step: StudentStep
+) -> Iterator[LabelsProgress]:
+    """Yield where the training begins, with the network as it was there. Collective.
+
+    Raises
+    ------
+    AgreedError : see `find_start`. Stopped : on all ranks, when the run was asked to stop.
+    """
+    progress = LabelsProgress()
+    if keeping is None:
+        yield progress
+        return
+    with stop_requests() as asked:
+        start = find_start(comm, keeping.options, keeping.run)
+        with together(comm):
+            if start.index is not None:
+                step.load_state_dict(read_state(start.index, 0, STATE))
+                progress.restore(start.index, comm)
+        source = KeptStates(
+            comm.rank,
+            lambda: {STATE: step.state_dict()} if comm.rank == 0 else {},
+            lambda: {LOSSES: progress.so_far()},
+            lambda: progress.kept(comm.size),
+        )
+        progress.keeper = Checkpoints(
+            comm, keeping.options, keeping.run, start, source, asked, until=transport.wait
+        )
+        yield progress
+        progress.keeper.finish()

@@ -1,0 +1,207 @@
+"""Checkpoints of a relay: every rank keeps its blocks as they are after the same round.
+
+Ranks of a relay are some rounds apart, and stay so: what they agree on is told as many rounds
+ahead, and each copies its blocks when it gets to the round. Nothing under way needs keeping, as
+inputs are functions of the round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+from mpi4py import MPI
+
+from hpc.comm.buffers import Transport
+from hpc.comm.checkpoint_start import find_start
+from hpc.comm.checkpointing import Checkpoints, NoCheckpoints, Stopped
+from hpc.comm.interrupt import stop_requests
+from hpc.comm.world import together
+from hpc.io.checkpoint import Index
+from hpc.io.checkpoint_options import CheckpointOptions
+from hpc.pipebd.best_states import BestStates
+from hpc.pipebd.checkpoint_state import KeptStates, read_losses, read_state
+from hpc.pipebd.history import History
+from hpc.pipebd.losses_seen import LossLog
+from hpc.pipebd.schedule import Group, Schedule, parse
+from hpc.pipebd.training_work import TrainingWork
+from hpc.pipebd.work import BlockWork, Round
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What is asked for, and what the run is: see `io.checkpoint.Index`."""
+
+    options: CheckpointOptions
+    run: dict[str, Any]
+
+
+class Results(Protocol):
+    """What a run keeps from epoch to epoch."""
+
+    history: History
+    best: BestStates
+
+
+class Progress:
+    """Where a run begins, and what is done after each of its rounds.
+
+    epoch : the first that has rounds left, or has not been ended. done : rounds done before.
+    """
+
+    def __init__(self) -> None:
+        self.epoch = self.done = 0
+        self.log: LossLog | None = None
+        self.keeper: Checkpoints | NoCheckpoints = NoCheckpoints()
+        self._skipped, self._losses = 0, np.empty((0, 0))
+
+    def start_at(self, epoch: int, skipped: int, done: int, losses: Array) -> None:
+        """Begin in an epoch of which `skipped` rounds are done, with these losses of them."""
+        self.epoch, self.done = epoch, done
+        self._skipped, self._losses = skipped, losses
+
+    def begin(self, log: LossLog) -> int:
+        """Say that an epoch begins; return how many of its rounds are done."""
+        self.log, skipped, self._skipped = log, self._skipped, 0
+        if skipped:
+            log.restore(self._losses)
+        return skipped
+
+    def round_done(self, turn: Round) -> None:
+        """Say that a round is done: may raise `Stopped`, on all ranks after the same round."""
+        self.keeper.step_done(turn.number + 1)
+
+
+def writer_of(group: Group, block: int) -> int:
+    """Return which rank of a group keeps the state of a block: they take turns. Pure."""
+    return group.ranks[(block - group.blocks.start) % group.size]
+
+
+def parts_of(group: Group, place: int, size: int) -> Sequence[int]:
+    """Return whose losses of before rank `place` of a group of `size` takes over. Pure."""
+    return group.ranks[place::size]
+
+
+@contextlib.contextmanager
+def relay_progress(
+    keeping: Keeping | None,
+    comm: MPI.Comm,
+    schedule: Schedule,
+    queue: int,
+    transport: Transport,
+    works: Sequence[BlockWork],
+    results: Any,
+) -> Iterator[Progress]:
+    """Yield where the run begins; blocks and results are as they were there. Collective.
+
+    works : of this rank, `TrainingWork` where checkpoints are kept; results : then `Results`.
+
+    Raises
+    ------
+    AgreedError : see `find_start`. Stopped : on all ranks, when the run was asked to stop.
+    """
+    progress = Progress()
+    if keeping is None:
+        yield progress
+        return
+    blocks = _Blocks(schedule, comm.rank, cast(Sequence[TrainingWork], works), results)
+    with stop_requests() as asked:
+        start = find_start(comm, keeping.options, keeping.run)
+        with together(comm):
+            if start.index is not None:
+                blocks.load(start.index, progress)
+        source = blocks.source(progress)
+        delay = (len(schedule.groups) - 1) * (queue + 1) + 1
+        progress.keeper = Checkpoints(
+            comm, keeping.options, keeping.run, start, source, asked, delay, transport.wait
+        )
+        try:
+            yield progress
+        except Stopped:
+            transport.finish()
+            transport.abandon()
+            raise
+        progress.keeper.finish()
+
+
+class _Blocks:
+    """The blocks of this rank, as a checkpoint has them."""
+
+    def __init__(
+        self, schedule: Schedule, rank: int, works: Sequence[TrainingWork], results: Results
+    ) -> None:
+        self._schedule, self._rank, self._works = schedule, rank, works
+        self._results = results
+        index = schedule.group_of(rank)
+        self._group = None if index is None else schedule.groups[index]
+
+    def source(self, progress: Progress) -> KeptStates:
+        """Return what is kept, as it then is."""
+
+        def position() -> tuple[dict[str, Any], dict[str, Array]]:
+            assert progress.log is not None
+            numbers = {
+                "epoch": progress.log.rounds[0].epoch,
+                "done": progress.log.done,
+                "schedule": self._schedule.text,
+            }
+            return numbers, self._results.history.kept()
+
+        part = None if self._group is None else self._rank
+        return KeptStates(part, self._states, lambda: self._losses(progress), position)
+
+    def _states(self) -> dict[str, Any]:
+        best, found = self._results.best, {}
+        for work in self._works:
+            assert self._group is not None
+            block = work.index
+            if writer_of(self._group, block) != self._rank:
+                continue
+            found[f"{block}.state"] = work.step.state_dict()
+            if block in best.state:
+                found[f"{block}.best"] = {
+                    "loss": best.loss[block],
+                    "epoch": best.epoch[block],
+                    "state": best.state[block],
+                }
+        return found
+
+    def _losses(self, progress: Progress) -> dict[str, Array]:
+        assert progress.log is not None
+        values = progress.log.so_far()
+        return {f"{work.index}.losses": values[:, i] for i, work in enumerate(self._works)}
+
+    def load(self, index: Index, progress: Progress) -> None:
+        """Take this rank's blocks and the results from a checkpoint.
+
+        Raises
+        ------
+        FormatError : a part that cannot be read.
+        """
+        position = index.position
+        groups = parse(position["schedule"]).groups
+        before = {block: group for group in groups for block in group.blocks}
+        epoch, done = position["epoch"], position["done"]
+        losses = np.zeros((done, len(self._works)))
+        for i, work in enumerate(self._works):
+            assert self._group is not None
+            group, place = before[work.index], self._rank - self._group.ranks.start
+            self._load_block(index, writer_of(group, work.index), work)
+            parts = parts_of(group, place, self._group.size)
+            losses[:, i] = read_losses(index, parts, f"{work.index}.losses", done)
+        self._results.history.restore(index.arrays)
+        progress.start_at(epoch, done, index.step, losses)
+
+    def _load_block(self, index: Index, part: int, work: TrainingWork) -> None:
+        block, best = work.index, self._results.best
+        work.step.load_state_dict(read_state(index, part, f"{block}.state"))
+        found = read_state(index, part, f"{block}.best")
+        if found is not None:
+            best.loss[block], best.epoch[block] = found["loss"], found["epoch"]
+            best.state[block] = found["state"]

@@ -1,0 +1,116 @@
+"""Signals and deaths while the commands of Pipe-BD keep checkpoints, under mpirun."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+
+import pytest
+import torch
+
+from tests.launching import run_ranks
+from tests.pipebd.small_runs import VGG, write_images
+from tests.stopping import kill, outcome, processes, started, wait_for, wait_for_checkpoint
+
+SCHEDULE = "0-4@0 5-12@1"
+WIDTH = ("--width", 0.03)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    return write_images(tmp_path_factory.mktemp("images") / "x.h5", 120, 20)
+
+
+def common(images, root, out):
+    return [
+        "--data", images, "--batch", 8, "--epochs", 6, "--quiet", "--device", "cpu", "--out", out,
+        *(["--checkpoint", root, "--every", "4steps"] if root else []),
+    ]  # fmt: skip
+
+
+def words(images, root, out, schedule=SCHEDULE):
+    some = common(images, root, out)
+    return ["pipebd", "train", VGG, *WIDTH, "--schedule", schedule, *some]
+
+
+def weights(path):
+    contents = torch.load(path)
+    return contents.get("state", contents)
+
+
+def same(ours, theirs):
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[k], theirs[k]) for k in ours)
+
+
+@pytest.fixture(scope="module")
+def expected(images, tmp_path_factory):
+    out = tmp_path_factory.mktemp("whole") / "o.pt"
+    ran = run_ranks(2, "-m", "hpc", *words(images, None, out))
+    assert ran.returncode == 0, ran.stderr
+    return weights(out)
+
+
+@pytest.mark.parametrize(("number", "whom"), [(signal.SIGUSR1, "mpirun"), (signal.SIGTERM, 1)])
+def test_a_signal_keeps_and_ends(tmp_path, images, expected, number, whom):
+    root, out = tmp_path / "c", tmp_path / "o.pt"
+    with started(2, *words(images, root, out)) as running:
+        wait_for(root.exists)
+        target = running if whom == "mpirun" else processes(running)[whom]
+        target.send_signal(number)
+        code, output, errors = outcome(running)
+    assert code == 3, (code, output, errors)
+    assert errors.count(f"hpc: stopped by {signal.Signals(number).name} after step ") == 1, errors
+    ran = run_ranks(2, "-m", "hpc", *words(images, root, out))
+    assert ran.returncode == 0, ran.stderr
+    assert "going on after step" in ran.stdout
+    assert same(weights(out), expected)
+
+
+def deaths(folder, images, expected, count, seed):
+    root, out, moments = folder / "c", folder / "o.pt", random.Random(seed)
+    for death in range(count):
+        with started(2, *words(images, root, out)) as running:
+            wait_for_checkpoint(root)
+            time.sleep(moments.random())
+            if running.poll() is None:
+                code, _, _ = kill(running, death % 2)
+                assert code not in (0, 3)
+    ran = run_ranks(2, "-m", "hpc", *words(images, root, out))
+    assert ran.returncode == 0, ran.stderr
+    assert same(weights(out), expected)
+
+
+def test_deaths_at_random_moments(tmp_path, images, expected):
+    deaths(tmp_path, images, expected, 2, 1)
+
+
+@pytest.mark.slow
+def test_many_deaths(tmp_path, images, expected):
+    for turn in range(10):
+        (tmp_path / str(turn)).mkdir()
+        deaths(tmp_path / str(turn), images, expected, 2, turn)
+
+
+def test_training_on_labels(tmp_path, images):
+    """The same bits on as many ranks, and another number of ranks goes on as well."""
+    root, out = tmp_path / "c", tmp_path / "t.pt"
+    teacher = ["pipebd", "teacher", VGG, *WIDTH]
+    whole = run_ranks(2, "-m", "hpc", *teacher, *common(images, None, tmp_path / "w.pt"))
+    assert whole.returncode == 0, whole.stderr
+    with started(2, *teacher, *common(images, root, out)) as running:
+        wait_for(root.exists)
+        running.send_signal(signal.SIGTERM)
+        code, _, errors = outcome(running)
+    assert code == 3, errors
+    ran = run_ranks(2, "-m", "hpc", *teacher, *common(images, root, out))
+    assert ran.returncode == 0, ran.stderr
+    assert same(weights(out), weights(tmp_path / "w.pt"))
+    assert run_ranks(1, "-m", "hpc", *teacher, *common(images, root, out)).returncode == 0
+
+
+def test_what_keeps_none(tmp_path, images):
+    ran = run_ranks(2, "-m", "hpc", *words(images, tmp_path / "c", tmp_path / "o.pt", "dp"))
+    assert ran.returncode == 2
+    assert "--checkpoint: the baseline dp keeps none" in ran.stderr
+    assert not (tmp_path / "c").exists()
