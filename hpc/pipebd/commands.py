@@ -9,6 +9,7 @@ from typing import Any
 from hpc.pipebd import plan_cli, timeline_command
 from hpc.report.checkpoint_options import add_checkpoint
 from hpc.report.options import add_common
+from hpc.report.stall_option import add_stall
 
 
 def add_parser(engines: Any) -> None:
@@ -66,6 +67,7 @@ def _train(commands: Any) -> None:
     parser.add_argument(
         "--emulate", metavar="FILE.json", help="sleep for a profile's times instead of computing"
     )
+    add_stall(parser)
     add_checkpoint(parser)
     _runs(parser, "train")
 

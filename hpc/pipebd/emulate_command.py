@@ -21,9 +21,11 @@ from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
 from hpc.pipebd.rounds import Epoch, run_rounds
 from hpc.pipebd.session import check_options
+from hpc.pipebd.standing_spans import watched_job
 from hpc.pipebd.tracing import gather_trace
 from hpc.report.figures import write_json
 from hpc.report.predicted import predicted_table
+from hpc.report.stall_option import stall_seconds
 from hpc.report.trace import SpanLog, write_trace
 
 STEPS = 100
@@ -40,6 +42,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(comm):
             check_options(args, comm)
             profile = _profile(args, comm.size)
+            stall_s = stall_seconds(args)
         n_blocks = len(profile.blocks)
         plan = plan_run(
             comm, args.schedule, n_blocks, profile.batch, profile, measure=lambda: profile
@@ -48,7 +51,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
             print(f"emulated   {args.emulate} on {comm.size} ranks that sleep")
             print(f"schedule   {shown(plan)}", flush=True)
         log = SpanLog(comm.rank)
-        times = _execute(args, comm, profile, plan, log)
+        times = _execute(args, comm, profile, plan, log, stall_s)
         _report(args, comm, profile, plan, times, log)
     return 0
 
@@ -74,7 +77,12 @@ def _profile(args: argparse.Namespace, n_ranks: int) -> Profile:
 
 
 def _execute(
-    args: argparse.Namespace, comm: MPI.Comm, profile: Profile, plan: Plan, log: SpanLog
+    args: argparse.Namespace,
+    comm: MPI.Comm,
+    profile: Profile,
+    plan: Plan,
+    log: SpanLog,
+    stall_s: float | None,
 ) -> Times:
     """Run a few steps to warm up, then those that count. Collective."""
     transport = Transport("host", waiting=Sleeping())
@@ -82,9 +90,11 @@ def _execute(
     warm_up = Job(
         comm, plan.choice, program, transport, _epochs(profile, WARM_UP), plan.packing, args.queue
     )
-    execute(warm_up, NoHooks())
     counted = replace(warm_up, epochs=_epochs(profile, args.steps or STEPS), tally=Tally(log))
-    return execute(counted, NoHooks())
+    with watched_job(warm_up, stall_s):
+        execute(warm_up, NoHooks())
+    with watched_job(counted, stall_s):
+        return execute(counted, NoHooks())
 
 
 def _epochs(profile: Profile, steps: int) -> list[Epoch]:

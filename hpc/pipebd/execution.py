@@ -46,6 +46,17 @@ class Job:
     advance: Advance = lambda steps, note: None
     keeping: Keeping | None = None
 
+    @property
+    def rounds(self) -> int:
+        """How many rounds this rank runs."""
+        once = sum(map(len, self.epochs))
+        if self.choice.schedule is not None:
+            return once
+        own = (
+            self.program.n_blocks if self.choice.name == "dp" else len(self.packing[self.comm.rank])
+        )
+        return once * own
+
 
 class Hooks(Protocol):
     """What happens between epochs; `losses` are the rank's parts, (B,) float64."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from time import perf_counter
@@ -76,6 +76,10 @@ class Tally:
             began = perf_counter()
             yield
             self.seconds[kind] += perf_counter() - began
+
+    def show(self, wrap: Callable[[Recorder], Recorder]) -> None:
+        """Show every span to what `wrap` makes of the recorder behind, which passes it on."""
+        self._then = wrap(self._then)
 
     def waiting_s(self) -> float:
         """Return the seconds in which the rank had nothing to do."""

@@ -25,9 +25,11 @@ from hpc.pipebd.profile import Profile, check_fits
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
 from hpc.pipebd.session import check_same_blocks, recipe_of, session
+from hpc.pipebd.standing_spans import watched_job
 from hpc.pipebd.train_report import report, tell_epoch
 from hpc.report.checkpoint_options import checkpoint_options
 from hpc.report.progress import progress
+from hpc.report.stall_option import stall_seconds
 from hpc.report.trace import SpanLog
 
 SEARCH_OPTIONS = {
@@ -46,6 +48,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(here.comm):
             prepared = prepare(recipe_of(args, here.file), _options(args), here.file, here.device)
             profile = _check(args, prepared)
+            stall_s = stall_seconds(args)
             keeping = _keeping(args, prepared, here.first)
         check_same_blocks(here.comm, [b.shape for b in prepared.program.boundaries])
         measured = partial(measure_prepared, here, prepared, args.profile_steps, not args.quiet)
@@ -58,7 +61,8 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
             here.comm, plan.choice, prepared.program, here.transport, prepared.program.epochs,
             plan.packing, args.queue, Tally(log) if args.trace else Tally(), keeping=keeping,
         )  # fmt: skip
-        with progress("train", rounds_of(job), here.first and not args.quiet) as job.advance:
+        show = here.first and not args.quiet
+        with progress("train", job.rounds, show) as job.advance, watched_job(job, stall_s):
             tells = here.first or plan.choice.name == "ls"  # there a rank knows only its blocks
             tell = tell_epoch if tells else lambda epoch: None
             found = distill(job, prepared.network.head, not prepared.network.searching, tell)
@@ -127,15 +131,6 @@ def _described(args: argparse.Namespace, prepared: Prepared) -> dict[str, Any]:
         **asdict(program.settings),
         **(search if network.searching else {}),
     }
-
-
-def rounds_of(job: Job) -> int:
-    """Return how many rounds this rank runs."""
-    once = sum(map(len, job.epochs))
-    if job.choice.schedule is not None:
-        return once
-    own = job.program.n_blocks if job.choice.name == "dp" else len(job.packing[job.comm.rank])
-    return once * own
 
 
 def _say_start(args: argparse.Namespace, prepared: Prepared, plan: Plan) -> None:

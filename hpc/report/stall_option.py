@@ -13,8 +13,9 @@ def add_stall(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stall",
         metavar="TIME",
-        help="when a rank makes no progress for so long (90s, 5m, 1h), all say where they stand "
-        "and the job ends with exit code 1; more than the longest step takes (default: never)",
+        help="when a rank makes no progress for so long (90s, 5m, 1h), all that have work left "
+        "say where they stand and the job ends with exit code 1 (default: never); longer than "
+        "any step takes",
     )
 
 
