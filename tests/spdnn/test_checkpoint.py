@@ -7,8 +7,9 @@ import time
 import numpy as np
 import pytest
 
+from hpc.comm import checkpoint_writing
 from hpc.comm.world import AgreedError
-from hpc.io.checkpoint import index_path, part_path
+from hpc.io.checkpoint import check_part, index_path, part_path, read_index, write_part
 from hpc.io.checkpoint_folder import checkpoint_path, numbers, remove
 from hpc.io.checkpoint_options import CheckpointOptions, Every
 from hpc.io.network import read_header, write_network
@@ -53,6 +54,7 @@ def plan_for(comm, network, parts, seed):
 def trained(comm, network, root=None, crash_at=None, plan=None, **changes):
     """Train, or break off when so many steps are done here; return weights, biases, history."""
     replicas, dtype = changes.pop("replicas", 1), changes.pop("dtype", None)
+    keep = changes.pop("keep", 3)
     base = {"epochs": 2, "batch": 50, "lr": 0.002, "optimizer": "adam", "validation": 0.2}
     options = TrainOptions(**(base | changes))
     shard = load_shard(comm, network, plan, dtype, replicas).shard
@@ -66,7 +68,7 @@ def trained(comm, network, root=None, crash_at=None, plan=None, **changes):
         if done == crash_at:
             raise Crash
 
-    checkpoint = root and CheckpointOptions(root, Every(steps=5))
+    checkpoint = root and CheckpointOptions(root, Every(steps=5), keep)
     try:
         found = train(
             comm, shard, sample_path("digits"), options,
@@ -171,7 +173,7 @@ def test_checkpoints_of_another_run(comm, network, shared_tmp):
 
 def test_damaged_ones_are_skipped_and_cleaned(comm, network, shared_tmp, capfd):
     expected = trained(comm, network)
-    trained(comm, network, shared_tmp / "c", 28)
+    trained(comm, network, shared_tmp / "c", 28, keep=50)
     comm.Barrier()
     root = shared_tmp / "c"
     newest = max(n for n in numbers(root) if index_path(checkpoint_path(root, n)).exists())
@@ -185,7 +187,7 @@ def test_damaged_ones_are_skipped_and_cleaned(comm, network, shared_tmp, capfd):
         checkpoint_path(shared_tmp / "c", newest + 1).mkdir()
     comm.Barrier()
     capfd.readouterr()
-    same_bits(trained(comm, network, shared_tmp / "c"), expected)
+    same_bits(trained(comm, network, shared_tmp / "c", keep=50), expected)
     said = capfd.readouterr()
     if comm.rank == 0:
         assert f"checkpoint-{newest + 1:06d} is skipped: " in said.err
@@ -194,6 +196,21 @@ def test_damaged_ones_are_skipped_and_cleaned(comm, network, shared_tmp, capfd):
         assert "checksum mismatch" in said.err
         assert f"checkpoint-{newest - 1:06d}: going on after step" in said.out
         assert not {newest, newest + 1} & set(numbers(root))
+
+
+def test_an_index_waits_for_the_slowest_part(comm, network, shared_tmp, monkeypatch):
+    def slow(folder, part, arrays):
+        time.sleep(0.05 * part)
+        return write_part(folder, part, arrays)
+
+    monkeypatch.setattr(checkpoint_writing, "write_part", slow)
+    trained(comm, network, shared_tmp / "c", keep=50)
+    if comm.rank == 0:
+        found = [read_index(path) for path in (shared_tmp / "c").iterdir()]
+        assert len(found) >= 2
+        for index in found:
+            for part in range(comm.size):
+                check_part(index, part)
 
 
 def test_fresh_ones_replace_those_there_are(comm, network, shared_tmp):
