@@ -76,7 +76,8 @@ def time_relays(
         sender = transport.sender(comm, 1 - comm.rank, Tag.RELAY)
         receiver = transport.receiver(comm, 1 - comm.rank, Tag.RELAY)
         for place, (shape, dtype) in enumerate(outputs):
-            buffers = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(2)]
+            # Zeros that nobody has written lie all in one page of memory, and look twice as fast.
+            buffers = [torch.ones(shape, dtype=dtype, device=device) for _ in range(2)]
             times[place] = one_way_s(
                 comm.rank == 0, sender, receiver, buffers, partial(now, device), WARM_UP, steps
             )
