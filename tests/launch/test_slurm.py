@@ -158,6 +158,10 @@ def test_without_requeue_the_exit_code_is_3(jobs, mpi):
     assert jobs.states(job)[job]["code"] == 3
 
 
+def processes_in(folder):
+    return [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(folder)]
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_scancel_lets_the_ranks_end_by_themselves_and_is_final(jobs, mpi):
     job = submit_signalled(jobs, "--mpi", mpi, "--requeue")
@@ -165,8 +169,7 @@ def test_scancel_lets_the_ranks_end_by_themselves_and_is_final(jobs, mpi):
     assert jobs.ended(job) == "CANCELLED"
     if OURS == "mpich":  # Open MPI's mpirun ends its ranks at once when it is told to end
         assert jobs.files("signal-*") == {f"signal-{rank}": "15\n" for rank in range(4)}
-    mine = [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(jobs.folder)]
-    assert mine == []
+    jobs.wait(lambda: not processes_in(jobs.folder))
     assert jobs.states(job)[job]["state"] == "CANCELLED"
 
 
