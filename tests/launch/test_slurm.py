@@ -180,7 +180,7 @@ def test_training_goes_on_to_the_same_weights(jobs, mpi):
         "--activation", "relu,identity", "--init", "scaled", "--out", "net.h5",
     )  # fmt: skip
     train = (
-        "spdnn", "train", "net.h5", sample_path("digits"), "--epochs", 8, "--batch", 25,
+        "spdnn", "train", "net.h5", sample_path("digits"), "--epochs", 3, "--batch", 25,
         "--lr", 1e-3, "--optimizer", "adam", "--quiet",
     )  # fmt: skip
     (job,) = jobs.submit(
@@ -192,8 +192,8 @@ def test_training_goes_on_to_the_same_weights(jobs, mpi):
     jobs.wait(lambda: jobs.state(job) == "PENDING")
     assert not (jobs.folder / "stopped.h5").exists()
     jobs.start_again(job)
-    jobs.launch("local", "-n", 4, "--", *train, "--out", "whole.h5")
     assert jobs.ended(job) == "COMPLETED", jobs.logs()
+    jobs.launch("local", "-n", 4, "--", *train, "--out", "whole.h5")
     assert "going on after step" in jobs.logs()
     for name in ("data", "bias"):
         np.testing.assert_array_equal(stored(jobs, "stopped", name), stored(jobs, "whole", name))
