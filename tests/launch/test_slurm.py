@@ -184,7 +184,7 @@ def test_training_goes_on_to_the_same_weights(jobs, mpi):
         "--lr", 1e-3, "--optimizer", "adam", "--quiet",
     )  # fmt: skip
     (job,) = jobs.submit(
-        *TWO_BY_TWO, "--mpi", mpi, "--requeue", "--",
+        "--nodes", 2, "--mpi", mpi, "--requeue", "--",
         *train, "--checkpoint", "kept", "--every", "1h", "--out", "stopped.h5",
     )  # fmt: skip
     jobs.wait((jobs.folder / "kept").exists)
@@ -193,7 +193,7 @@ def test_training_goes_on_to_the_same_weights(jobs, mpi):
     assert not (jobs.folder / "stopped.h5").exists()
     jobs.start_again(job)
     assert jobs.ended(job) == "COMPLETED", jobs.logs()
-    jobs.launch("local", "-n", 4, "--", *train, "--out", "whole.h5")
+    jobs.launch("local", "-n", 2, "--", *train, "--out", "whole.h5")
     assert "going on after step" in jobs.logs()
     for name in ("data", "bias"):
         np.testing.assert_array_equal(stored(jobs, "stopped", name), stored(jobs, "whole", name))
