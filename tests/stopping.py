@@ -15,6 +15,7 @@ import psutil
 from tests.launching import ROOT
 
 SECONDS = 60
+OPEN_MPI = Path(sys.executable).with_name("ompi_info").exists()
 
 
 @contextlib.contextmanager
@@ -55,6 +56,15 @@ def processes(running):
             if rank is not None and "python" in process.name():
                 found[int(rank)] = process
     return [found[rank] for rank in sorted(found)]
+
+
+def ask(running, number):
+    """Send mpirun a signal, or the last rank, where mpirun ends the job instead of passing it on.
+
+    Open MPI's does that on TERM and INT.
+    """
+    passed_on = not OPEN_MPI or number == signal.SIGUSR1
+    (running if passed_on else processes(running)[-1]).send_signal(number)
 
 
 def wait_for(condition, seconds=SECONDS):

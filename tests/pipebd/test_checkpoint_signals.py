@@ -11,7 +11,7 @@ import torch
 
 from tests.launching import run_ranks
 from tests.pipebd.small_runs import VGG, write_images
-from tests.stopping import kill, outcome, processes, started, wait_for, wait_for_checkpoint
+from tests.stopping import ask, kill, outcome, processes, started, wait_for_checkpoint
 
 SCHEDULE = "0-4@0 5-12@1"
 WIDTH = ("--width", 0.03)
@@ -55,9 +55,11 @@ def expected(images, tmp_path_factory):
 def test_a_signal_keeps_and_ends(tmp_path, images, expected, number, whom):
     root, out = tmp_path / "c", tmp_path / "o.pt"
     with started(2, *words(images, root, out)) as running:
-        wait_for(root.exists)
-        target = running if whom == "mpirun" else processes(running)[whom]
-        target.send_signal(number)
+        wait_for_checkpoint(root)
+        if whom == "mpirun":
+            ask(running, number)
+        else:
+            processes(running)[whom].send_signal(number)
         code, output, errors = outcome(running)
     assert code == 3, (code, output, errors)
     assert errors.count(f"hpc: stopped by {signal.Signals(number).name} after step ") == 1, errors
@@ -99,8 +101,8 @@ def test_training_on_labels(tmp_path, images):
     whole = run_ranks(2, "-m", "hpc", *teacher, *common(images, None, tmp_path / "w.pt"))
     assert whole.returncode == 0, whole.stderr
     with started(2, *teacher, *common(images, root, out)) as running:
-        wait_for(root.exists)
-        running.send_signal(signal.SIGTERM)
+        wait_for_checkpoint(root)
+        ask(running, signal.SIGTERM)
         code, _, errors = outcome(running)
     assert code == 3, errors
     ran = run_ranks(2, "-m", "hpc", *teacher, *common(images, root, out))

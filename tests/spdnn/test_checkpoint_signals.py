@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests.launching import ROOT, run_alone, run_ranks
-from tests.stopping import kill, outcome, processes, started, wait_for, wait_for_checkpoint
+from tests.stopping import ask, kill, outcome, processes, started, wait_for, wait_for_checkpoint
 
 DIGITS = ROOT / "hpc" / "samples" / "digits.h5"
 EPOCHS = 8
@@ -74,20 +74,23 @@ def gone_on(network, root, out, expected, size=2):
 )
 def test_a_signal_keeps_and_ends(tmp_path, network, expected, number, whom):
     root = tmp_path / "c"
-    with started(2, *words(network, root, tmp_path / "o.h5", every="1h")) as running:
-        wait_for(root.exists)
-        target = running if whom == "mpirun" else processes(running)[whom]
-        target.send_signal(number)
+    with started(2, *words(network, root, tmp_path / "o.h5")) as running:
+        wait_for_checkpoint(root)
+        if whom == "mpirun":
+            ask(running, number)
+        else:
+            processes(running)[whom].send_signal(number)
         code, output, errors = outcome(running)
     assert code == 3, (code, output, errors)
     name = signal.Signals(number).name
     assert errors.count(f"hpc: stopped by {name} after step ") == 1, errors
-    assert f"kept in {root}/checkpoint-000001; the same command goes on from there" in errors
+    newest = max(root.iterdir())
+    assert f"kept in {newest}; the same command goes on from there" in errors
     assert "Traceback" not in errors
     assert not (tmp_path / "o.h5").exists()
     if whom != 0:
         ran = gone_on(network, root, tmp_path / "o.h5", expected)
-        assert f"checkpoint {root}/checkpoint-000001: going on after step" in ran.stdout
+        assert f"checkpoint {newest}: going on after step" in ran.stdout
 
 
 def test_a_second_signal_ends_at_once(tmp_path, network):
@@ -115,7 +118,7 @@ def test_the_same_signal_passed_on_twice_counts_once(tmp_path, network):
         wait_for_checkpoint(root)
         for process in processes(running):
             process.send_signal(signal.SIGTERM)
-        running.send_signal(signal.SIGTERM)
+        ask(running, signal.SIGTERM)
         assert outcome(running)[0] == 3
 
 
@@ -190,8 +193,8 @@ def test_a_stop_that_cannot_be_kept(tmp_path, network):
     some = words(network, root, tmp_path / "o.h5", epochs=10**6, every="1h")
     with started(2, *some) as running:
         fill_disk(running, root)
-        time.sleep(0.3)
-        running.send_signal(signal.SIGTERM)
+        time.sleep(1)
+        ask(running, signal.SIGTERM)
         code, _, errors = outcome(running)
     assert code == 1
     assert "the checkpoint could not be written (rank 0: File too large); there is none" in errors
@@ -214,7 +217,7 @@ def test_a_small_disk_and_one_that_turns_read_only(tmp_path, network, expected):
             assert running.stderr.readline().startswith("hpc: the checkpoint could not be written")
             subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
             time.sleep(0.3)
-            running.send_signal(signal.SIGTERM)
+            ask(running, signal.SIGTERM)
             code, _, errors = outcome(running)
         assert code == 1
         assert "the newest is of step" in errors
