@@ -207,7 +207,7 @@ def test_an_index_waits_for_the_slowest_part(comm, network, shared_tmp, monkeypa
     trained(comm, network, shared_tmp / "c", keep=50)
     if comm.rank == 0:
         found = [read_index(path) for path in (shared_tmp / "c").iterdir()]
-        assert len(found) >= 2
+        assert found  # how many depends on how fast the ranks train
         for index in found:
             for part in range(comm.size):
                 check_part(index, part)
