@@ -32,7 +32,7 @@ def teacher_state(modules: Iterable[nn.Module]) -> dict[str, torch.Tensor]:
 
 
 def read_teacher(path: str | os.PathLike[str]) -> State:
-    """Read a teacher's state dict; tensors are mapped, so that a rank reads what it uses.
+    """Read a teacher's state dict; tensors are mapped, so that a rank holds what it uses.
 
     Raises
     ------

@@ -17,7 +17,8 @@ def load(path: str | os.PathLike[str], what: str, mapped: bool = False) -> objec
     Parameters
     ----------
     what : what the file should be, for the message.
-    mapped : map the tensors, so that only those that are used are read.
+    mapped : map the tensors, so that only those that are used take memory. All are read once,
+        for their checksums.
 
     Raises
     ------

@@ -20,15 +20,12 @@ from scipy.sparse import _sparsetools
 from hpc.io.errors import InputError
 from hpc.io.halo import Part
 from hpc.spdnn.activations import multiply_by_derivative
+from hpc.spdnn.row_order import side_by_side
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int32]
 GRADIENT_ITEMS = 1 << 18
 """Numbers in each of the two gathered blocks of a sampled outer product (cache resident)."""
-
-
-FIRST_ENTRIES = 2
-"""Rows of a column that decide where it lies."""
 
 
 class Weights:
@@ -74,20 +71,14 @@ class Weights:
         shape = (self.n_rows, n_columns)
         by_row = sparse.csr_array((numbers, self.indices, self.indptr), shape=shape)
         by_column = by_row.tocsc()
-        filled = np.flatnonzero(np.diff(by_column.indptr))
-        columns = filled[_alike(by_column.indptr[filled], by_column.indices)].astype(np.int32)
+        every = np.arange(n_columns, dtype=np.int32)
+        columns = side_by_side([(by_column.indptr, by_column.indices, every)], n_columns)
+        columns = columns[np.diff(by_column.indptr)[columns] > 0]
         lengths = np.diff(by_column.indptr)[columns]
         starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
         chosen = np.repeat(by_column.indptr[columns] - starts[:-1], lengths) + numbers
         sources = self.rows[by_column.indices[chosen]].astype(np.int32, copy=False)
         return starts, columns, sources, by_column.data[chosen]
-
-
-def _alike(starts: Ints, indices: Ints) -> npt.NDArray[np.intp]:
-    """Return an order of lists that has those with the same first entries side by side."""
-    last = len(indices) - 1
-    keys = [indices[np.minimum(starts + number, last)] for number in range(FIRST_ENTRIES)]
-    return np.lexsort(keys[::-1])
 
 
 class Kernel(Protocol):

@@ -8,14 +8,16 @@ so, in the next layer, do their outputs. The inputs' level keeps its ascending o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import _sparsetools
 
-from hpc.io.halo import Ints, Part
+from hpc.io.halo import Ints, Longs, Part
 from hpc.io.shard import LayerShard, Shard
 
 KEYS = 3
-"""Columns of a row that decide where it lies."""
+"""Columns of a row, or rows of a column, that decide where it lies."""
 
 
 def reorder(shard: Shard) -> None:
@@ -38,13 +40,23 @@ def reorder(shard: Shard) -> None:
 
 def row_order(layer: LayerShard) -> Ints:
     """Return the rows in an order that has rows with the same columns side by side: (n_out,)."""
+    parts = [(part.indptr, part.indices, part.rows) for part in (layer.core, *layer.parts)]
+    return side_by_side(parts, layer.n_out)
+
+
+def side_by_side(lists: Sequence[tuple[Ints | Longs, Ints, Ints]], n: int) -> Ints:
+    """Return 0..n-1 in an order that has those whose lists begin alike side by side: (n,) int32.
+
+    lists : (bounds (m+1,), entries, whose (m,)); of several lists of the same, the first counts
+        as far as it goes. One without entries comes last.
+    """
     none = np.iinfo(np.int32).max
-    keys = np.full((KEYS, layer.n_out), none, np.int32)
-    for part in (layer.core, *layer.parts):
-        starts, lengths = part.indptr[:-1], np.diff(part.indptr)
+    keys = np.full((KEYS, n), none, np.int32)
+    for bounds, entries, whose in lists:
+        starts, lengths = bounds[:-1], np.diff(bounds)
         for number in range(KEYS):
-            has = np.flatnonzero((lengths > number) & (keys[number, part.rows] == none))
-            keys[number, part.rows[has]] = part.indices[starts[has] + number]
+            has = np.flatnonzero((lengths > number) & (keys[number, whose] == none))
+            keys[number, whose[has]] = entries[starts[has] + number]
     return np.lexsort(keys[::-1]).astype(np.int32)
 
 
