@@ -41,6 +41,19 @@ def write_images(path, n_train=45, n_test=5, side=32):
     return path
 
 
+def image_folder(tmp_path_factory):
+    """Return a folder, the same on all ranks, with images of every workload. Collective."""
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    found = world.bcast(str(tmp_path_factory.mktemp("images")))
+    if world.rank == 0:
+        for name, side in SIDE.items():
+            write_images(f"{found}/{name}.h5", side=side)
+    world.Barrier()
+    return found
+
+
 @contextlib.contextmanager
 def opened_program(path, name, dtype, batch, epochs=3, max_steps=10):
     """Yield a program of 10 steps over 3 epochs; NAS has an architecture round every 2nd step."""

@@ -14,7 +14,7 @@ from hpc.io.checkpoint_folder import checkpoint_path, numbers
 from hpc.io.checkpoint_options import CheckpointOptions, Every
 from hpc.pipebd.checkpoint_run import Keeping
 from hpc.pipebd.distillation import distill
-from tests.pipebd.small_runs import NAS, SIDE, VGG, job_of, opened_program, write_images
+from tests.pipebd.small_runs import NAS, VGG, image_folder, job_of, opened_program
 from tests.pipebd.test_step import TOLERANCE, relative_error
 
 pytestmark = pytest.mark.mpi
@@ -37,15 +37,7 @@ class Crash(Exception):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from mpi4py import MPI
-
-    world = MPI.COMM_WORLD
-    found = world.bcast(str(tmp_path_factory.mktemp("images")))
-    if world.rank == 0:
-        for name, side in SIDE.items():
-            write_images(f"{found}/{name}.h5", side=side)
-    world.Barrier()
-    return found
+    return image_folder(tmp_path_factory)
 
 
 def distilled(comm, folder, name, asked, root=None, crash_at=None, run=None, queue=2, best=False):

@@ -10,12 +10,11 @@ import torch
 from hpc.pipebd.distillation import distill
 from tests.pipebd.small_runs import (
     NAS,
-    SIDE,
     VGG,
+    image_folder,
     job_of,
     opened_program,
     reference_states,
-    write_images,
 )
 from tests.pipebd.test_step import TOLERANCE, relative_error
 
@@ -60,15 +59,7 @@ def check(comm, folder, name, dtype, asked, queue=2):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from mpi4py import MPI
-
-    world = MPI.COMM_WORLD
-    found = world.bcast(str(tmp_path_factory.mktemp("images")))
-    if world.rank == 0:
-        for name, side in SIDE.items():
-            write_images(f"{found}/{name}.h5", side=side)
-    world.Barrier()
-    return found
+    return image_folder(tmp_path_factory)
 
 
 @pytest.mark.mpi
