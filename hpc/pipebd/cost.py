@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hpc.pipebd.profile import Profile, RankProfile, at_share, at_size
+from hpc.pipebd.profile_data import Profile, RankProfile, at_share, at_size
 from hpc.pipebd.schedule import Group, Schedule
 from hpc.pipebd.shares import largest_share
 

@@ -16,7 +16,7 @@ from hpc.pipebd.cost import cost_table
 from hpc.pipebd.emulation import EmulatedProgram
 from hpc.pipebd.execution import Job, NoHooks, Times, execute
 from hpc.pipebd.planning import Plan, plan_run, shown
-from hpc.pipebd.profile import Profile
+from hpc.pipebd.profile_data import Profile
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
 from hpc.pipebd.rounds import Epoch, run_rounds

@@ -13,7 +13,7 @@ from time import perf_counter, sleep
 
 import torch
 
-from hpc.pipebd.profile import Profile, RankProfile, Shares, at_share, at_size
+from hpc.pipebd.profile_data import Profile, RankProfile, Shares, at_share, at_size
 from hpc.pipebd.program import Boundary
 from hpc.pipebd.reducer import Reducer
 from hpc.pipebd.shares import largest_share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hpc.pipebd.preparation import Prepared
-from hpc.pipebd.profile import Profile
+from hpc.pipebd.profile_data import Profile
 from hpc.pipebd.profiling import measure
 from hpc.pipebd.session import Session
 from hpc.report.progress import progress

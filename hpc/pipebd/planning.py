@@ -11,7 +11,7 @@ from hpc.comm.world import together
 from hpc.pipebd.cost import CostTable, cost_table
 from hpc.pipebd.names import Choice, choose
 from hpc.pipebd.predict import Prediction, data_parallel, layerwise, relaying
-from hpc.pipebd.profile import Profile
+from hpc.pipebd.profile_data import Profile
 
 COSTED = ("ahd", "ls")
 """Names that say nothing without a profile: it is taken before the run if none is given."""

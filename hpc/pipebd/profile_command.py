@@ -10,7 +10,7 @@ from hpc.comm.world import together
 from hpc.pipebd.cost import readable_bytes
 from hpc.pipebd.measuring import measure_prepared
 from hpc.pipebd.preparation import TrainingOptions, prepare
-from hpc.pipebd.profile import BlockProfile, Profile
+from hpc.pipebd.profile_data import BlockProfile, Profile
 from hpc.pipebd.profile_file import as_json, write_profile
 from hpc.pipebd.session import recipe_of, session
 from hpc.report.figures import table, write_json

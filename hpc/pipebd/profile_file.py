@@ -18,7 +18,7 @@ from typing import Any
 
 from hpc.io.container import written_aside
 from hpc.io.errors import FormatError
-from hpc.pipebd.profile import BlockProfile, Profile, RankProfile, Shares
+from hpc.pipebd.profile_data import BlockProfile, Profile, RankProfile, Shares
 
 
 def read_profile(path: str | os.PathLike[str]) -> Profile:

@@ -21,7 +21,7 @@ from hpc.io.errors import InputError
 from hpc.pipebd.block_timing import BlockTimes, ShareTimes, now, time_block
 from hpc.pipebd.link_timing import time_reductions, time_relays
 from hpc.pipebd.memory import limit_bytes
-from hpc.pipebd.profile import BlockProfile, Profile, RankProfile, Shares
+from hpc.pipebd.profile_data import BlockProfile, Profile, RankProfile, Shares
 from hpc.pipebd.program import Program
 from hpc.pipebd.shares import batch_shares
 from hpc.pipebd.work import Round

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hpc.io.errors import InputError
 from hpc.pipebd.cost import arrival_s, student_s, teacher_s
-from hpc.pipebd.profile import Profile, at_size
+from hpc.pipebd.profile_data import Profile, at_size
 from hpc.pipebd.schedule import Group, Schedule
 from hpc.pipebd.shares import batch_shares, relay
 

@@ -21,7 +21,7 @@ from hpc.pipebd.names import BASELINES
 from hpc.pipebd.nas import ArchitectureSettings
 from hpc.pipebd.planning import Plan, plan_run, shown
 from hpc.pipebd.preparation import Prepared, TrainingOptions, prepare
-from hpc.pipebd.profile import Profile, check_fits
+from hpc.pipebd.profile_data import Profile, check_fits
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
 from hpc.pipebd.session import check_same_blocks, recipe_of, session

@@ -23,7 +23,7 @@ from hpc.io.samples import open_samples
 from hpc.report.figures import quantity, write_json
 from hpc.report.progress import progress
 from hpc.report.stall_option import stall_seconds
-from hpc.spdnn.infer import Inference, infer
+from hpc.spdnn.inference import Inference, infer
 from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
 from hpc.spdnn.run_figures import describe_run, per_rank, rank_table, ranks_text

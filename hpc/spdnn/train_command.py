@@ -24,7 +24,7 @@ from hpc.spdnn.load import Loaded, load_shard
 from hpc.spdnn.position import Epoch
 from hpc.spdnn.run_figures import describe_run, per_rank, rank_table, ranks_text
 from hpc.spdnn.save import save_network
-from hpc.spdnn.train import Training, TrainOptions, train
+from hpc.spdnn.training import Training, TrainOptions, train
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:

@@ -12,10 +12,10 @@ from mpi4py import MPI
 
 from hpc.comm.standing import Standing
 from hpc.comm.watchdog import watched
-from hpc.spdnn.infer import infer
+from hpc.spdnn.inference import infer
 from hpc.spdnn.kernels import ScipyKernel
 from hpc.spdnn.load import load_shard
-from hpc.spdnn.train import TrainOptions, train
+from hpc.spdnn.training import TrainOptions, train
 
 STALL_S = 2.0
 PRODUCTS = 40

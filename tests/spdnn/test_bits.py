@@ -7,7 +7,7 @@ from hpc.io.halo import Part
 from hpc.io.samples import create_samples
 from hpc.io.shard import build_shard
 from hpc.spdnn import bits_sum
-from hpc.spdnn.infer import infer
+from hpc.spdnn.inference import infer
 from hpc.spdnn.kernels import Weights, kernel
 from tests.spdnn.serial import random_layers, random_plan, serial_forward
 

@@ -16,7 +16,7 @@ from hpc.io.network import read_header, write_network
 from hpc.io.plan import Plan, write_plan
 from hpc.samples import sample_path
 from hpc.spdnn.load import load_shard
-from hpc.spdnn.train import TrainOptions, train
+from hpc.spdnn.training import TrainOptions, train
 from tests.spdnn.serial import random_layers, random_plan
 from tests.spdnn.share import whole_biases, whole_weights
 

@@ -10,7 +10,7 @@ from hpc.io.samples import create_samples
 from hpc.io.shard import build_shard
 from hpc.spdnn import equal_columns
 from hpc.spdnn.equal_columns import EqualColumns, row_keys
-from hpc.spdnn.infer import infer
+from hpc.spdnn.inference import infer
 from hpc.spdnn.looks import Looks
 from hpc.spdnn.merge import fill_panels, kept_size, merge_of
 from tests.spdnn.serial import random_layers, random_plan, serial_forward

@@ -7,11 +7,11 @@ from hpc.comm.replicas import replica_groups
 from hpc.comm.world import AgreedError
 from hpc.io.network import write_network
 from hpc.io.samples import create_samples
-from hpc.spdnn.infer import infer
+from hpc.spdnn.inference import infer
 from hpc.spdnn.kernels import kernel
 from hpc.spdnn.load import load_shard
 from hpc.spdnn.split import batches, split_samples
-from hpc.spdnn.train import TrainOptions, train
+from hpc.spdnn.training import TrainOptions, train
 from tests.spdnn.serial import TorchNetwork, random_layers, serial_forward
 from tests.spdnn.share import whole_biases, whole_weights
 

@@ -8,7 +8,7 @@ from hpc.io.network import write_network
 from hpc.samples import sample_path
 from hpc.spdnn.load import load_shard
 from hpc.spdnn.split import batches, split_samples
-from hpc.spdnn.train import TrainOptions, train
+from hpc.spdnn.training import TrainOptions, train
 from tests.spdnn.serial import random_layers
 
 pytestmark = pytest.mark.mpi

@@ -13,7 +13,7 @@ from hpc.io.shard import build_shard
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn import waves as wave_numbers
 from hpc.spdnn.forward import Forward
-from hpc.spdnn.infer import equal_columns
+from hpc.spdnn.inference import equal_columns
 from hpc.spdnn.kernels import kernel
 from hpc.spdnn.levels import columns, level_rows, set_columns
 from hpc.spdnn.merging_pass import MergingPass

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpc.io.errors import InputError
-from hpc.pipebd.profile import RankProfile, at_share, at_size, check_fits
+from hpc.pipebd.profile_data import RankProfile, at_share, at_size, check_fits
 from tests.pipebd.profile_cases import plain, profile_of
 
 
