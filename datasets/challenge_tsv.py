@@ -2,13 +2,14 @@
 
 A folder as published holds ``neuronN/nN-lK.tsv``, a weight a line: input
 neuron, output neuron, value, counted from 1. Files may have any order, and,
-unlike the official ones, any weights, empty rows and empty columns.
+unlike the official ones, any weights, empty rows and empty columns. A folder of
+`hpc spdnn export` says more of its network, see `hpc.io.challenge_files`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,11 @@ from scipy import sparse
 
 from datasets import tsv
 from datasets.arguments import kept
+from hpc.io.challenge_files import Told, bias_path, layer_path
 from hpc.io.errors import InputError
 from hpc.io.network import Layer
 
+BIAS_LINE = np.dtype([("neuron", np.int64), ("value", np.float64)])
 WEIGHT_LINE = np.dtype([("row", np.int64), ("col", np.int64), ("value", np.float64)])
 PIXEL_LINE = np.dtype([("image", np.int64), ("pixel", np.int64), ("value", np.float64)])
 MAX_IMAGES = 1 << 24
@@ -33,44 +36,79 @@ def layer_paths(folder: str | os.PathLike[str], neurons: int, n_layers: int) -> 
     ------
     InputError : one is missing.
     """
-    inside = Path(folder) / f"neuron{neurons}"
-    paths = [inside / f"n{neurons}-l{k}.tsv" for k in range(1, n_layers + 1)]
+    paths = [layer_path(folder, neurons, k) for k in range(1, n_layers + 1)]
     for path in paths:
         if not path.is_file():
-            raise InputError(f"{path}: no such file; expected {n_layers} layers in {inside}")
+            raise InputError(f"{path}: no such file; expected {n_layers} layers in {path.parent}")
     return paths
 
 
-def read_layer(path: Path, neurons: int, bias: float, dtype: npt.DTypeLike) -> Layer:
+def read_layer(path: Path, neurons: int, told: Told, dtype: npt.DTypeLike) -> Layer:
     """Return the layer in one file; the file has W transposed, as its rows are the inputs.
+
+    Parameters
+    ----------
+    path : its weights. neurons : of either level. told : activation and bias. dtype : of weights.
+
+    Returns
+    -------
+    The layer.
 
     Raises
     ------
-    InputError : naming the line: not a record, a neuron outside 1..neurons, a weight that is
-        not finite in `dtype`, a connection given twice.
+    InputError : naming the line: not a record, a neuron outside 1..neurons, a number that is
+        not finite in `dtype`, a connection or a neuron's bias given twice; biases missing.
     """
     edges = tsv.read(path, WEIGHT_LINE)
     for field in ("row", "col"):
         tsv.check_range(path, edges, field, neurons)
-    with np.errstate(over="ignore"):
-        weights = edges["value"].astype(dtype)
-    if not np.isfinite(weights).all():
-        at = int(np.isfinite(weights).argmin())
-        found = edges["value"][at]
-        tsv.fail_at_record(path, at, f"weight {found} is not finite in {weights.dtype}")
+    weights = _finite(path, edges["value"], "weight", dtype)
     outputs, inputs = edges["col"] - 1, edges["row"] - 1
     matrix = sparse.coo_array((weights, (outputs, inputs)), shape=(neurons, neurons)).tocsr()
     if matrix.nnz < len(edges):
         _fail_at_repeated(path, outputs * neurons + inputs)
-    return Layer(matrix, np.full(neurons, bias, weights.dtype), "clipped-relu")
+    if told.bias is None:
+        bias = _read_biases(bias_path(path), neurons, weights.dtype)
+    else:
+        bias = np.full(neurons, told.bias, weights.dtype)
+    return Layer(matrix, bias, told.activation, told.clip)
+
+
+def _finite(
+    path: Path, values: npt.NDArray[np.float64], what: str, dtype: npt.DTypeLike
+) -> npt.NDArray[np.floating]:
+    """Return the values of a file in `dtype`."""
+    with np.errstate(over="ignore"):
+        found = values.astype(dtype)
+    if not np.isfinite(found).all():
+        at = int(np.isfinite(found).argmin())
+        tsv.fail_at_record(path, at, f"{what} {values[at]} is not finite in {found.dtype}")
+    return found
+
+
+def _read_biases(path: Path, neurons: int, dtype: npt.DTypeLike) -> npt.NDArray[np.floating]:
+    lines = tsv.read(path, BIAS_LINE)
+    tsv.check_range(path, lines, "neuron", neurons)
+    if len(np.unique(lines["neuron"])) != neurons or len(lines) != neurons:
+        raise InputError(f"{path}: {len(lines)} lines, expected one for each of {neurons} neurons")
+    return _finite(path, lines["value"], "bias", dtype)[np.argsort(lines["neuron"])]
 
 
 def tsv_layers(
-    paths: list[Path], neurons: int, bias: float, dtype: npt.DTypeLike
+    paths: list[Path], neurons: int, told: Sequence[Told], dtype: npt.DTypeLike
 ) -> Iterator[Layer]:
-    """Yield the layers in `paths`, one in memory at a time; see `read_layer`."""
-    for path in paths:
-        yield read_layer(path, neurons, bias, dtype)
+    """Yield the layers in `paths`, one in memory at a time.
+
+    Parameters
+    ----------
+    paths : of weights. neurons : of every level. told : of each layer. dtype : of the weights.
+
+    Yields
+    ------
+    The layers; raises as `read_layer`.
+    """
+    for path, layer in zip(paths, told, strict=True):
+        yield read_layer(path, neurons, layer, dtype)
 
 
 def _fail_at_repeated(path: Path, keys: npt.NDArray[np.int64]) -> None:

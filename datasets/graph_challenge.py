@@ -14,8 +14,9 @@ from datasets import challenge_images, challenge_tsv, idx
 from datasets.arguments import add_first, kept, positive_int
 from datasets.challenge_network import BIASES, challenge_layers
 from hpc.io.categories import read_categories
+from hpc.io.challenge_files import Told, read_description
 from hpc.io.errors import InputError
-from hpc.io.network import FLOATS, Layer, read_header, write_network
+from hpc.io.network import CHALLENGE_CLIP, FLOATS, Layer, read_header, write_network
 from hpc.io.outputs import check_outputs
 from hpc.io.samples import create_samples
 
@@ -97,17 +98,32 @@ def _make_network(options: argparse.Namespace) -> None:
 
 
 def _layers(options: argparse.Namespace) -> Iterator[Layer]:
-    dtype = options.dtype or "float32"
     if not options.from_tsv:
-        return challenge_layers(options.neurons, options.layers, dtype)
+        return challenge_layers(options.neurons, options.layers, options.dtype or "float32")
+    dtype, told = _told(options)
+    paths = challenge_tsv.layer_paths(options.from_tsv, options.neurons, options.layers)
+    return challenge_tsv.tsv_layers(paths, options.neurons, told, options.dtype or dtype)
+
+
+def _told(options: argparse.Namespace) -> tuple[str, list[Told]]:
+    """Return dtype and what the weights' files do not say: of an export, else the official."""
+    described = read_description(options.from_tsv)
+    if described is not None:
+        dtype, told = described
+        if options.bias is not None:
+            raise InputError(f"--bias: the biases stand in {options.from_tsv} already")
+        if len(told) < options.layers:
+            raise InputError(
+                f"--layers {options.layers}: {options.from_tsv} describes {len(told)} layers"
+            )
+        return dtype, told[: options.layers]
     bias = BIASES.get(options.neurons) if options.bias is None else options.bias
     if bias is None or not np.isfinite(bias):
         raise InputError(
             f"--bias B is needed, a finite number: only networks of {', '.join(map(str, BIASES))} "
             f"neurons have an official one, this has {options.neurons}"
         )
-    paths = challenge_tsv.layer_paths(options.from_tsv, options.neurons, options.layers)
-    return challenge_tsv.tsv_layers(paths, options.neurons, bias, dtype)
+    return "float32", [Told("clipped-relu", CHALLENGE_CLIP, bias)] * options.layers
 
 
 def _make_samples(options: argparse.Namespace) -> None:

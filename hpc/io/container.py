@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,8 +62,10 @@ def partial_name(path: str | os.PathLike[str]) -> Path:
 
 
 @contextlib.contextmanager
-def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
+def written_aside(path: str | os.PathLike[str], keep: bool = True) -> Iterator[Path]:
     """Yield a name to write to; rename it to `path` on success, remove it on any exception.
+
+    keep : False for what is needed only while the block runs: then it is removed in any case.
 
     Raises
     ------
@@ -72,22 +75,58 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
     partial = partial_name(path)
     _partials.add(partial)
     try:
-        yield partial
-        os.replace(partial, path)
+        with _named_when_full(path):
+            yield partial
+            if keep:
+                os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+        _partials.discard(partial)
+
+
+@contextlib.contextmanager
+def _named_when_full(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn the system's word that nothing can be written into an InputError that names the file."""
+    try:
+        yield
     except OSError as error:
         if error.errno not in NOT_WRITTEN:
             raise
         raise InputError(f"{path}: cannot be written ({os.strerror(error.errno)})") from error
-    finally:
-        partial.unlink(missing_ok=True)
-        _partials.discard(partial)
+
+
+@contextlib.contextmanager
+def folder_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a new folder to write to; rename it to `path` on success, else remove it.
+
+    Raises
+    ------
+    InputError : `path` is there and no empty folder; what is in it cannot be written.
+    """
+    target = Path(path)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise InputError(f"{target}: is there already; expected a new folder or an empty one")
+    with contextlib.ExitStack() as made:
+        if not target.exists():
+            check_writable(target)
+        partial = partial_name(target)
+        made.callback(shutil.rmtree, partial, ignore_errors=True)
+        with _named_when_full(path):
+            partial.mkdir()
+            _partials.add(partial)
+            made.callback(_partials.discard, partial)
+            yield partial
+            os.replace(partial, path)
 
 
 def remove_partials() -> None:
     """Remove the files that are being written, for a process that is about to be ended."""
     for partial in list(_partials):
         with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+            if partial.is_dir():
+                shutil.rmtree(partial, ignore_errors=True)
+            else:
+                partial.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

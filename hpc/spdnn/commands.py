@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hpc.io.errors import run_tool
 from hpc.report.checkpoint_options import add_checkpoint
 from hpc.report.options import add_common
 from hpc.report.stall_option import add_stall
 
 
 def add_parser(engines: Any) -> None:
-    """Add `spdnn infer`, `spdnn train` and `machine` to the engines' subparsers."""
+    """Add `spdnn infer`, `train` and `export`, and `machine`, to the engines' subparsers."""
     engine = engines.add_parser("spdnn", help="sparse networks: inference and training")
     commands = engine.add_subparsers(metavar="COMMAND", required=True)
     _infer(commands)
     _train(commands)
+    _export(commands)
     _machine(engines)
 
 
@@ -88,6 +90,31 @@ def _train(commands: Any) -> None:
     parser.set_defaults(run=_run_train)
 
 
+def _export(commands: Any) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="write a network for torch, scipy or the Graph Challenge's programs (needs no MPI)",
+        epilog="example: python -m hpc spdnn export trained.h5 --to model.pt",
+    )
+    parser.add_argument("network", help="network file")
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="FILE",
+        help="FILE.pt: torch, a state dict of sparse CSR tensors; FILE.npz: arrays of CSR "
+        "matrices; a folder: the Graph Challenge's TSV files",
+    )
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        help="torch, npz, tsv, or scipy: a folder of files for scipy.sparse.load_npz "
+        "(default: by the suffix)",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the figures there")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run_alone=_run_export)
+
+
 def _files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", help="network file, or a sharded one")
     parser.add_argument("inputs", help="samples file")
@@ -133,6 +160,12 @@ def _run_train(args: argparse.Namespace, comm: Any) -> int:
     from hpc.spdnn.train_command import run
 
     return run(args, comm)
+
+
+def _run_export(args: argparse.Namespace) -> int:
+    from hpc.spdnn.export_command import run
+
+    return run_tool("hpc", lambda _: run(args))
 
 
 def _machine(engines: Any) -> None:
