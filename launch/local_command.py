@@ -12,6 +12,7 @@ from launch.command import command_of
 from launch.local import Host, LocalOptions, local_run, local_text
 from launch.mpirun import found_flavour, mpirun_path
 from launch.ranks import check_ranks
+from launch.watched import run_watched
 
 
 def add_local(commands: Any) -> None:
@@ -46,4 +47,6 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
         print(local_text(environment, argv))
         return
     sys.stdout.flush()
+    if host.flavour == "mpich":
+        sys.exit(run_watched(argv, os.environ | environment, options.ranks))
     os.execvpe(argv[0], argv, os.environ | environment)

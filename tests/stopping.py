@@ -12,21 +12,24 @@ from pathlib import Path
 
 import psutil
 
-from tests.launching import ROOT
+from tests.launching import BANNER, ROOT
 
 SECONDS = 60
+MPIRUN = Path(sys.executable).with_name("mpirun")
+LAUNCH = (sys.executable, "-m", "launch", "local", "-n")
+"""Our own launcher instead of mpirun; what follows is a command of ours."""
 OPEN_MPI = Path(sys.executable).with_name("ompi_info").exists()
 
 
 @contextlib.contextmanager
-def started(size, *words, **options):
+def started(size, *words, launcher=(MPIRUN, "-n"), program=("-m", "hpc"), **options):
     """Start ``mpirun -n SIZE python -m hpc WORDS`` in a session of its own; it ends with the block.
 
-    options : of subprocess.Popen.
+    launcher, program : others than mpirun and hpc. options : of subprocess.Popen.
     """
-    mpirun = Path(sys.executable).with_name("mpirun")
+    program = (sys.executable, *program) if launcher[0] == MPIRUN else ("--",)
     running = subprocess.Popen(
-        [str(mpirun), "-n", str(size), sys.executable, "-m", "hpc", *map(str, words)],
+        [*map(str, (*launcher, size, *program, *words))],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | {"OMP_NUM_THREADS": "1", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"},
         start_new_session=True, **options,
@@ -44,7 +47,7 @@ def started(size, *words, **options):
 def outcome(running):
     """Return exit code, standard output and standard error of a command that ends by itself."""
     output, errors = running.communicate(timeout=SECONDS)
-    return running.returncode, output, errors
+    return running.returncode, output, BANNER.sub("", errors)
 
 
 def processes(running):
@@ -75,16 +78,12 @@ def wait_for(condition, seconds=SECONDS):
         time.sleep(0.01)
 
 
-def wait_for_checkpoint(root, count=1):
-    """Wait until there is a complete checkpoint."""
-    wait_for(lambda: len(list(root.glob("checkpoint-*/index.h5"))) >= count)
+def newest_number(root):
+    """Return the number of the newest checkpoint that has an index, 0 for none."""
+    complete = root.glob("checkpoint-*/index.h5")
+    return max((int(path.parent.name.rpartition("-")[2]) for path in complete), default=0)
 
 
-def kill(running, rank):
-    """Kill a rank; return what the launcher makes of it, or None where the run was over before."""
-    alive = processes(running) if running.poll() is None else []
-    if rank >= len(alive):
-        assert outcome(running)[0] == 0
-        return None
-    alive[rank].send_signal(signal.SIGKILL)
-    return outcome(running)
+def wait_for_checkpoint(root, number=1):
+    """Wait until there is a complete checkpoint of this number or a later one."""
+    wait_for(lambda: newest_number(root) >= number)

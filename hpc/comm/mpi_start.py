@@ -39,6 +39,9 @@ def start_mpi() -> tuple[MPI.Intracomm, str | None]:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "suspicious MPI")
             MPI.Init_thread()
+        from hpc.comm.segments import unname_segments
+
+        unname_segments(MPI.COMM_WORLD)
     if launch and alone(launch, MPI.COMM_WORLD.size):
         return MPI.COMM_WORLD, advice(launch, library_name(), _mpirun())
     return MPI.COMM_WORLD, None

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import random
 import signal
-import time
 
 import pytest
 import torch
 
+from tests.deaths import killed_often
 from tests.launching import run_ranks
+from tests.pipebd.paced_blocks import STEP_S
 from tests.pipebd.small_runs import VGG, write_images
-from tests.stopping import ask, kill, outcome, processes, started, wait_for_checkpoint
+from tests.stopping import ask, outcome, processes, started, wait_for_checkpoint
 
 SCHEDULE = "0-4@0 5-12@1"
 WIDTH = ("--width", 0.03)
+BLOCKS = ("--blocks", "tests.pipebd.paced_blocks:pairs")
+STEPS = 15
+"""Of an epoch."""
+SECONDS_EACH = 1
+"""More than a run goes on training before it is killed."""
+soak = (pytest.mark.soak, pytest.mark.timeout(900))
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +30,10 @@ def images(tmp_path_factory):
     return write_images(tmp_path_factory.mktemp("images") / "x.h5", 120, 20)
 
 
-def common(images, root, out):
+def common(images, root, out, epochs=6):
     return [
-        "--data", images, "--batch", 8, "--epochs", 6, "--quiet", "--device", "cpu", "--out", out,
+        "--data", images, "--batch", 8, "--epochs", epochs, "--quiet", "--device", "cpu",
+        "--out", out,
         *(["--checkpoint", root, "--every", "4steps"] if root else []),
     ]  # fmt: skip
 
@@ -69,29 +78,23 @@ def test_a_signal_keeps_and_ends(tmp_path, images, expected, number, whom):
     assert same(weights(out), expected)
 
 
-def deaths(folder, images, expected, count, seed):
-    root, out, moments = folder / "c", folder / "o.pt", random.Random(seed)
-    for death in range(count):
-        with started(2, *words(images, root, out)) as running:
-            wait_for_checkpoint(root)
-            time.sleep(moments.random())
-            killed = kill(running, death % 2)
-            assert killed is None or killed[0] not in (0, 3)
-    ran = run_ranks(2, "-m", "hpc", *words(images, root, out))
+@pytest.mark.parametrize("deaths", [3, pytest.param(20, marks=soak)])
+def test_deaths_at_random_moments(tmp_path, images, deaths):
+    """The run lasts for longer than it is left alone, in all."""
+    epochs = math.ceil(deaths * SECONDS_EACH / (STEPS * STEP_S))
+
+    def paced(root, name):
+        out = common(images, root, tmp_path / name, epochs)
+        return ["pipebd", "train", *BLOCKS, "--lr", 1e-4, "--schedule", "0@0 1@1", *out]
+
+    root = tmp_path / "c"
+    kept = killed_often(paced(root, "o.pt"), root, deaths, random.Random(deaths))
+    ran = run_ranks(2, "-m", "hpc", *paced(root, "o.pt"))
     assert ran.returncode == 0, ran.stderr
-    assert same(weights(out), expected)
-
-
-def test_deaths_at_random_moments(tmp_path, images, expected):
-    deaths(tmp_path, images, expected, 2, 1)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(900)
-def test_many_deaths(tmp_path, images, expected):
-    for turn in range(10):
-        (tmp_path / str(turn)).mkdir()
-        deaths(tmp_path / str(turn), images, expected, 2, turn)
+    assert f"checkpoint {kept.folder}: going on after step {kept.step}" in ran.stdout
+    ran = run_ranks(2, "-m", "hpc", *paced(None, "w.pt"))
+    assert ran.returncode == 0, ran.stderr
+    assert same(weights(tmp_path / "o.pt"), weights(tmp_path / "w.pt"))
 
 
 def test_training_on_labels(tmp_path, images):

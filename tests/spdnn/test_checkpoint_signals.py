@@ -14,12 +14,13 @@ import numpy as np
 import psutil
 import pytest
 
+from tests.deaths import killed_often
 from tests.launching import ROOT, run_alone, run_ranks
-from tests.stopping import ask, kill, outcome, processes, started, wait_for, wait_for_checkpoint
+from tests.stopping import ask, outcome, processes, started, wait_for, wait_for_checkpoint
 
 DIGITS = ROOT / "hpc" / "samples" / "digits.h5"
 EPOCHS = 8
-DEATHS = 3
+soak = (pytest.mark.soak, pytest.mark.timeout(900))
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,10 @@ def expected(network, tmp_path_factory):
 def weights(path):
     with h5py.File(path) as file:
         return file["data"][:], file["bias"][:]
+
+
+def same(ours, theirs):
+    return all(map(np.array_equal, weights(ours), weights(theirs)))
 
 
 def gone_on(network, root, out, expected, size=2):
@@ -133,32 +138,19 @@ def test_usr1_without_checkpoints_is_ignored(tmp_path, network):
     assert errors.count("hpc: SIGUSR1: a run with --checkpoint will stop, others go on") == 1
 
 
-def test_deaths_at_random_moments(tmp_path, network, expected):
+@pytest.mark.parametrize("deaths", [3, pytest.param(20, marks=soak)])
+def test_deaths_at_random_moments(tmp_path, network, deaths):
+    """The run has no end; when it was killed often enough it gets one, soon after."""
     root = tmp_path / "c"
-    moments = random.Random(1)
-    for death in range(DEATHS):
-        with started(2, *words(network, root, tmp_path / "o.h5", every="3steps")) as running:
-            if not death:
-                wait_for_checkpoint(root)
-            else:
-                wait_for(lambda: len(processes(running)) == 2)
-                time.sleep(1)
-            time.sleep(moments.random())
-            began = time.monotonic()
-            killed = kill(running, death % 2)
-            assert time.monotonic() - began < 10
-            assert killed is None or killed[0] not in (0, 3)
-            assert killed or death
-    gone_on(network, root, tmp_path / "o.h5", expected)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(900)
-def test_many_deaths(tmp_path, network, expected):
-    for turn in range(20):
-        folder = tmp_path / str(turn)
-        folder.mkdir()
-        test_deaths_at_random_moments(folder, network, expected)
+    endless = words(network, root, tmp_path / "o.h5", epochs=10**6, every="3steps")
+    kept = killed_often(endless, root, deaths, random.Random(deaths))
+    epochs = kept.position["epoch"] + 1
+    ran = run_ranks(2, "-m", "hpc", *words(network, root, tmp_path / "o.h5", epochs))
+    assert ran.returncode == 0, ran.stderr
+    assert f"checkpoint {kept.folder}: going on after step {kept.step}" in ran.stdout
+    ran = run_ranks(2, "-m", "hpc", *words(network, None, tmp_path / "w.h5", epochs))
+    assert ran.returncode == 0, ran.stderr
+    assert same(tmp_path / "o.h5", tmp_path / "w.h5")
 
 
 def fill_disk(running, root):

@@ -1,0 +1,97 @@
+"""Kill ranks of a run that keeps checkpoints at random moments, and look at what is left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import re
+import signal
+import time
+
+import psutil
+
+from hpc.io.checkpoint import check_part, read_index
+from hpc.io.checkpoint_folder import checkpoint_path, numbers
+from hpc.io.errors import FormatError
+from tests.stopping import (
+    LAUNCH,
+    SECONDS,
+    newest_number,
+    processes,
+    started,
+    wait_for,
+    wait_for_checkpoint,
+)
+
+OVER_S = 10
+"""A job must be over in less."""
+START_EVERY = 3
+"""Every so manieth kill is while the job starts."""
+MOMENT_S = 0.5
+
+
+def killed_often(words, root, count, moments):
+    """Start a run `count` times, kill a rank each time, and return the index of what is kept.
+
+    words : of a run that is not over before. moments : where random numbers come from.
+    """
+    start_s = 0.0
+    for death in range(count):
+        newest, began = newest_number(root), time.monotonic()
+        with started(2, *words, launcher=LAUNCH) as running:
+            wait_for(lambda: len(processes(running)) == 2)
+            training = death % START_EVERY != START_EVERY - 1
+            if training:
+                wait_for_checkpoint(root, newest + 1)
+                start_s = start_s or time.monotonic() - began
+                time.sleep(moments.random() * MOMENT_S)
+            else:
+                time.sleep(0.1 + moments.random() * start_s)
+            kill(running, moments.randrange(2), training)
+        kept = newest_index(root)
+    return kept
+
+
+def kill(running, rank, mpi_runs=True):
+    """Kill a rank; check that the job ends soon, says who died, and leaves nothing behind.
+
+    mpi_runs : whether MPI has started for sure; names of shared memory exist until then.
+    """
+    ranks = processes(running)
+    family = psutil.Process(running.pid).children(recursive=True)
+    segments = {name for process in ranks for name in shared_memory(process)}
+    ranks[rank].send_signal(signal.SIGKILL)
+    began = time.monotonic()
+    output, errors = running.communicate(timeout=SECONDS)
+    assert running.returncode not in (0, 1, 2, 3), output + errors
+    said = rf"rank {rank} .*on (node )?{re.escape(platform.node())}"
+    assert re.search(said, errors), output + errors
+    assert psutil.wait_procs(family, timeout=OVER_S)[1] == []
+    assert time.monotonic() - began < OVER_S
+    if mpi_runs:
+        assert segments
+        assert not [name for name in segments if os.path.exists(name)]
+
+
+def shared_memory(process):
+    """Return the names, also former ones, of the shared memory of MPI that a process maps."""
+    with contextlib.suppress(OSError), open(f"/proc/{process.pid}/maps") as maps:
+        words = (line.split() for line in maps)
+        return {line[5] for line in words if line[5:] and line[5].startswith("/dev/shm/")}
+    return set()
+
+
+def newest_index(root):
+    """Return the index of the newest checkpoint that is whole; one that has an index must be."""
+    for number in numbers(root):
+        path = checkpoint_path(root, number)
+        try:
+            index = read_index(path)
+        except FormatError as error:
+            assert "half written" in str(error)
+            continue
+        for part in range(len(index.parts)):
+            check_part(index, part)
+        return index
+    raise AssertionError("no checkpoint")
