@@ -6,6 +6,7 @@ import argparse
 import importlib
 from typing import Any
 
+from hpc.io.errors import run_tool
 from hpc.pipebd import plan_cli, timeline_command
 from hpc.report.checkpoint_options import add_checkpoint
 from hpc.report.options import add_common
@@ -16,7 +17,7 @@ def add_parser(engines: Any) -> None:
     """Add the commands of `pipebd` to the engines' subparsers."""
     engine = engines.add_parser("pipebd", help="blockwise distillation: compression and search")
     commands = engine.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_teacher, _profile, _train, _finetune, _retrain, _evaluate):
+    for add in (_teacher, _profile, _train, _finetune, _retrain, _evaluate, _export):
         add(commands)
     plan_cli.add_parser(commands)
     timeline_command.add_parser(commands)
@@ -113,6 +114,34 @@ def _evaluate(commands: Any) -> None:
     _data(parser)
     parser.add_argument("--teacher", metavar="FILE.pt", help="weights of its teacher")
     _runs(parser, "evaluate")
+
+
+def _export(commands: Any) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="write a student for plain torch (needs no MPI)",
+        epilog="example: python -m hpc pipebd export tuned.pt --to student.pt2",
+    )
+    parser.add_argument("student", help="from `train`, `finetune` or `retrain`")
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="FILE",
+        help="FILE.pt: state dict; FILE.ts: TorchScript; FILE.pt2: program of torch.export",
+    )
+    parser.add_argument(
+        "--format", metavar="NAME", help="state, torchscript or export (default: by the suffix)"
+    )
+    parser.add_argument(
+        "--input", metavar="CxHxW", help="shape of one input, to trace blocks of your own with"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the figures there")
+    parser.set_defaults(run_alone=_run_export)
+
+
+def _run_export(args: argparse.Namespace) -> int:
+    command = importlib.import_module("hpc.pipebd.export_command")
+    return run_tool("hpc", lambda _: command.run(args))
 
 
 def _workload(parser: argparse.ArgumentParser, own_blocks: bool = False) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import torch
@@ -37,17 +39,48 @@ def read_student(path: str | os.PathLike[str], dtype: torch.dtype) -> tuple[Reci
     ------
     FormatError : no such file, not of this format, weights that do not fit.
     """
+    recipe, state = read_contents(path)
+    recipe = replace(recipe, dtype=dtype)
+    return recipe, build(path, recipe, state, dtype)
+
+
+def read_contents(path: str | os.PathLike[str]) -> tuple[Recipe, dict[str, torch.Tensor]]:
+    """Read what a student is made from, and its weights, without building it.
+
+    Raises
+    ------
+    FormatError : no such file, not of this format.
+    """
     contents = load(path, "a student file")
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         raise FormatError(f"{path}: not a student file (format '{FORMAT}')")
     if contents.get("version") != VERSION:
         raise FormatError(f"{path}: version {contents.get('version')}, expected {VERSION}")
-    try:
+    with _fitting(path):
         stored = {f.name: contents["recipe"][f.name] for f in fields(Recipe) if f.name in _STORED}
-        recipe = replace(Recipe(**stored), dtype=dtype)
-        model = build_student(recipe)
-        model.load_state_dict(contents["state"])
+        recipe, state = Recipe(**stored), dict(contents["state"])
+    return recipe, state
+
+
+def build(
+    path: str | os.PathLike[str], recipe: Recipe, state: dict[str, torch.Tensor], dtype: torch.dtype
+) -> nn.Module:
+    """Return the student of a file.
+
+    Raises
+    ------
+    FormatError : its weights do not fit its recipe. InputError : see `recipe.build_student`.
+    """
+    with _fitting(path):
+        model = build_student(replace(recipe, dtype=dtype))
+        model.load_state_dict(state)
+    return model
+
+
+@contextlib.contextmanager
+def _fitting(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
     except (KeyError, TypeError, RuntimeError) as error:
         first = str(error).splitlines()[0]
         raise FormatError(f"{path}: does not fit its own description ({first})") from error
-    return recipe, model
