@@ -38,19 +38,39 @@ def killed_often(words, root, count, moments):
     """
     start_s = 0.0
     for death in range(count):
-        newest, began = newest_number(root), time.monotonic()
-        with started(2, *words, launcher=LAUNCH) as running:
-            wait_for(lambda: len(processes(running)) == 2)
-            training = death % START_EVERY != START_EVERY - 1
-            if training:
-                wait_for_checkpoint(root, newest + 1)
-                start_s = start_s or time.monotonic() - began
-                time.sleep(moments.random() * MOMENT_S)
-            else:
-                time.sleep(0.1 + moments.random() * start_s)
-            kill(running, moments.randrange(2), training)
-        kept = newest_index(root)
-    return kept
+        starting = death % START_EVERY == START_EVERY - 1
+        start_s = killed_once(words, root, moments, start_s if starting else None) or start_s
+    return newest_index(root)
+
+
+def killed_while_writing(words, root, count, moments):
+    """Do the same with a run that always writes a checkpoint; most kills must find it at that."""
+    half_written = 0
+    for _ in range(count):
+        killed_once(words, root, moments)
+        half_written += numbers(root)[0] > newest_number(root)
+    assert half_written > count // 2
+    return newest_index(root)
+
+
+def killed_once(words, root, moments, start_s=None):
+    """Kill a rank at some moment of the start, `start_s` long, or after a new checkpoint.
+
+    Returns how long it took to come to that checkpoint.
+    """
+    newest, began = newest_number(root), time.monotonic()
+    with started(2, *words, launcher=LAUNCH) as running:
+        wait_for(lambda: len(processes(running)) == 2)
+        took_s = None
+        if start_s is None:
+            wait_for_checkpoint(root, newest + 1)
+            took_s = time.monotonic() - began
+            time.sleep(moments.random() * MOMENT_S)
+        else:
+            time.sleep(0.1 + moments.random() * start_s)
+        kill(running, moments.randrange(2), start_s is None)
+    newest_index(root)
+    return took_s
 
 
 def kill(running, rank, mpi_runs=True):

@@ -9,7 +9,7 @@ import signal
 import pytest
 import torch
 
-from tests.deaths import killed_often
+from tests.deaths import killed_often, killed_while_writing
 from tests.launching import run_ranks
 from tests.pipebd.paced_blocks import STEP_S
 from tests.pipebd.small_runs import VGG, write_images
@@ -30,11 +30,11 @@ def images(tmp_path_factory):
     return write_images(tmp_path_factory.mktemp("images") / "x.h5", 120, 20)
 
 
-def common(images, root, out, epochs=6):
+def common(images, root, out, epochs=6, every="4steps"):
     return [
         "--data", images, "--batch", 8, "--epochs", epochs, "--quiet", "--device", "cpu",
         "--out", out,
-        *(["--checkpoint", root, "--every", "4steps"] if root else []),
+        *(["--checkpoint", root, "--every", every] if root else []),
     ]  # fmt: skip
 
 
@@ -79,16 +79,19 @@ def test_a_signal_keeps_and_ends(tmp_path, images, expected, number, whom):
 
 
 @pytest.mark.parametrize("deaths", [3, pytest.param(20, marks=soak)])
-def test_deaths_at_random_moments(tmp_path, images, deaths):
+@pytest.mark.parametrize(
+    ("every", "killed"), [("4steps", killed_often), ("1steps", killed_while_writing)]
+)
+def test_deaths_at_random_moments(tmp_path, images, deaths, every, killed):
     """The run lasts for longer than it is left alone, in all."""
     epochs = math.ceil(deaths * SECONDS_EACH / (STEPS * STEP_S))
 
     def paced(root, name):
-        out = common(images, root, tmp_path / name, epochs)
-        return ["pipebd", "train", *BLOCKS, "--lr", 1e-4, "--schedule", "0@0 1@1", *out]
+        rest = common(images, root, tmp_path / name, epochs, every)
+        return ["pipebd", "train", *BLOCKS, "--lr", 1e-4, "--schedule", "0@0 1@1", *rest]
 
     root = tmp_path / "c"
-    kept = killed_often(paced(root, "o.pt"), root, deaths, random.Random(deaths))
+    kept = killed(paced(root, "o.pt"), root, deaths, random.Random(deaths))
     ran = run_ranks(2, "-m", "hpc", *paced(root, "o.pt"))
     assert ran.returncode == 0, ran.stderr
     assert f"checkpoint {kept.folder}: going on after step {kept.step}" in ran.stdout

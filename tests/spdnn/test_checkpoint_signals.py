@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.deaths import killed_often
+from tests.deaths import killed_often, killed_while_writing
 from tests.launching import ROOT, run_alone, run_ranks
 from tests.stopping import ask, outcome, processes, started, wait_for, wait_for_checkpoint
 
@@ -139,11 +139,14 @@ def test_usr1_without_checkpoints_is_ignored(tmp_path, network):
 
 
 @pytest.mark.parametrize("deaths", [3, pytest.param(20, marks=soak)])
-def test_deaths_at_random_moments(tmp_path, network, deaths):
+@pytest.mark.parametrize(
+    ("every", "killed"), [("3steps", killed_often), ("1steps", killed_while_writing)]
+)
+def test_deaths_at_random_moments(tmp_path, network, deaths, every, killed):
     """The run has no end; when it was killed often enough it gets one, soon after."""
     root = tmp_path / "c"
-    endless = words(network, root, tmp_path / "o.h5", epochs=10**6, every="3steps")
-    kept = killed_often(endless, root, deaths, random.Random(deaths))
+    endless = words(network, root, tmp_path / "o.h5", 10**6, every)
+    kept = killed(endless, root, deaths, random.Random(deaths))
     epochs = kept.position["epoch"] + 1
     ran = run_ranks(2, "-m", "hpc", *words(network, root, tmp_path / "o.h5", epochs))
     assert ran.returncode == 0, ran.stderr
