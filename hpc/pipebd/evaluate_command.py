@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from mpi4py import MPI
 from torch import nn
@@ -13,7 +14,7 @@ from hpc.pipebd.compress import conv_weights
 from hpc.pipebd.mpi_reducer import reducer_of
 from hpc.pipebd.preparation import check_images_fit, give_teacher
 from hpc.pipebd.recipe import Recipe, build_network, whole_teacher
-from hpc.pipebd.session import DTYPES, Session, check_classes, session
+from hpc.pipebd.session import DTYPES, Session, check_classes, kept_record, session
 from hpc.pipebd.student_file import read_student
 from hpc.pipebd.supervised import shared_accuracy
 from hpc.pipebd.training_data import split_images
@@ -32,12 +33,13 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
             if not images.n_validation:
                 raise InputError(f"{args.data}: has no test images")
         reducer = reducer_of(here.comm, here.transport)
-        accuracies = {
-            name: shared_accuracy(reducer, model.to(here.device), images, here.device)
-            for name, model in models.items()
-        }
-        if here.first:
-            _report(args, here, models, accuracies, images.n_validation)
+        with kept_record(args, here.comm) as record:
+            accuracies = {
+                name: shared_accuracy(reducer, model.to(here.device), images, here.device)
+                for name, model in models.items()
+            }
+            if here.first:
+                record.figures(_report(args, here, models, accuracies, images.n_validation))
     return 0
 
 
@@ -55,13 +57,15 @@ def _report(
     models: dict[str, nn.Module],
     accuracies: dict[str, float],
     n_images: int,
-) -> None:
+) -> dict[str, Any]:
     weights = {name: conv_weights(model) for name, model in models.items()}
     for name, accuracy in accuracies.items():
         print(
             f"{name:<8} {100 * accuracy:.2f} % of {n_images} test images, "
             f"{weights[name]:,} convolution weights"
         )
+    figures = {"command": "pipebd evaluate", "ranks": here.comm.size, "images": n_images}
+    figures |= {"accuracy": accuracies, "conv_weights": weights}
     if args.json:
-        figures = {"command": "pipebd evaluate", "ranks": here.comm.size, "images": n_images}
-        write_json(args.json, {**figures, "accuracy": accuracies, "conv_weights": weights})
+        write_json(args.json, figures)
+    return figures

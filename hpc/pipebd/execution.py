@@ -14,6 +14,7 @@ from mpi4py import MPI
 from hpc.comm.buffers import Transport
 from hpc.pipebd.baselines import Tasks
 from hpc.pipebd.checkpoint_run import Keeping, relay_progress
+from hpc.pipebd.losses_seen import LossLog
 from hpc.pipebd.mpi_reducer import reducer_of
 from hpc.pipebd.names import Choice
 from hpc.pipebd.pipeline import Advance, Pipeline
@@ -21,7 +22,10 @@ from hpc.pipebd.program import Program
 from hpc.pipebd.recorder import Tally
 from hpc.pipebd.reducer import Reducer
 from hpc.pipebd.rounds import Epoch, training_steps
+from hpc.pipebd.shares import batch_shares
 from hpc.pipebd.work import BlockWork
+from hpc.report.gauges import Gauges
+from hpc.report.meter import DONE_BEFORE
 
 Losses = npt.NDArray[np.float64]
 
@@ -32,7 +36,8 @@ class Job:
 
     comm : of the run. packing : for LS the blocks of each rank. queue : see `Pipeline`.
     advance : told of every round of this rank. keeping : checkpoints of a schedule, if any; then
-        the program is a `TrainingProgram` and the hooks have `Results`.
+        the program is a `TrainingProgram` and the hooks have `Results`. gauges : set, for who
+        watches the run.
     """
 
     comm: MPI.Comm
@@ -45,6 +50,7 @@ class Job:
     tally: Tally = field(default_factory=Tally)
     advance: Advance = lambda steps, note: None
     keeping: Keeping | None = None
+    gauges: Gauges = field(default_factory=Gauges)
 
     @property
     def rounds(self) -> int:
@@ -140,7 +146,9 @@ def _relay(job: Job, hooks: Hooks) -> tuple[float, int]:
     with relay_progress(
         job.keeping, job.comm, job.choice.schedule, job.queue, job.transport, pipeline.works, hooks
     ) as progress:
-        job.advance(progress.done, "")
+        job.gauges.waited_s = job.tally.waiting_s
+        job.gauges.loss = lambda: _whole_loss(job, progress.log)
+        job.advance(progress.done, DONE_BEFORE)
         for number, rounds in list(enumerate(job.epochs))[progress.epoch :]:
             job.transport.wait(job.comm.Ibarrier().Test)
             began = perf_counter()
@@ -149,6 +157,18 @@ def _relay(job: Job, hooks: Hooks) -> tuple[float, int]:
             hooks.epoch_end(number, pipeline.works, losses)
     pipeline.free()
     return seconds, progress.done
+
+
+def _whole_loss(job: Job, log: LossLog | None) -> float | None:
+    """Return the last round's loss of this rank's blocks, as its share of the batch has it."""
+    schedule = job.choice.schedule
+    index = None if schedule is None else schedule.group_of(job.comm.rank)
+    part = None if log is None or index is None else log.latest()
+    if part is None or schedule is None or index is None:
+        return None
+    ranks = schedule.groups[index].ranks
+    first, stop = batch_shares(job.program.batch, len(ranks))[job.comm.rank - ranks.start]
+    return part * job.program.batch / (stop - first) if stop > first else None
 
 
 def _tasks(job: Job, hooks: Hooks) -> tuple[float, int]:
@@ -160,6 +180,8 @@ def _tasks(job: Job, hooks: Hooks) -> tuple[float, int]:
     tasks = Tasks(job.program, blocks, reducer, job.tally, job.comm.rank)
     seconds = 0.0
     job.transport.wait(job.comm.Ibarrier().Test)
+    job.gauges.waited_s = job.tally.waiting_s
+    job.advance(0, DONE_BEFORE)
     for block in blocks:
         for number, rounds in enumerate(job.epochs):
             began = perf_counter()

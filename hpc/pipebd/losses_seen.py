@@ -61,6 +61,15 @@ class LossLog:
         found: npt.NDArray[np.float64] = self._values[: self.done].cpu().numpy()
         return found
 
+    def latest(self) -> float | None:
+        """Return the rank's part of the last round's loss, the mean over its blocks.
+
+        None before the first round, and without blocks. It waits for a GPU.
+        """
+        if not self.done or not self._works:
+            return None
+        return float(self._values[self.done - 1].mean())
+
     def restore(self, losses: npt.NDArray[np.float64]) -> None:
         """Take the losses of rounds that were done before, (done, works) float64."""
         self._seen = self.done = len(losses)

@@ -6,18 +6,18 @@ from hpc.pipebd.preparation import Prepared
 from hpc.pipebd.profile_data import Profile
 from hpc.pipebd.profiling import measure
 from hpc.pipebd.session import Session
-from hpc.report.progress import progress
+from hpc.report.record import Record
 
 
-def measure_prepared(here: Session, prepared: Prepared, steps: int, show: bool) -> Profile:
+def measure_prepared(here: Session, prepared: Prepared, steps: int, record: Record) -> Profile:
     """Return the profile, the same on all ranks. Collective.
 
     Parameters
     ----------
-    steps : of each measurement. show : progress, on rank 0.
+    steps : of each measurement. record : that tells of it.
     """
     n_blocks = prepared.program.n_blocks
-    with progress("profile", n_blocks, here.first and show) as advance:
+    with record.watch("profile", n_blocks, "blocks") as advance:
         return measure(
             here.comm,
             prepared.program,

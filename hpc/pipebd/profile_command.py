@@ -12,7 +12,7 @@ from hpc.pipebd.measuring import measure_prepared
 from hpc.pipebd.preparation import TrainingOptions, prepare
 from hpc.pipebd.profile_data import BlockProfile, Profile
 from hpc.pipebd.profile_file import as_json, write_profile
-from hpc.pipebd.session import recipe_of, session
+from hpc.pipebd.session import kept_record, recipe_of, session
 from hpc.report.figures import table, write_json
 
 
@@ -22,13 +22,16 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         with together(here.comm):
             options = TrainingOptions(args.batch)
             prepared = prepare(recipe_of(args, here.file), options, here.file, here.device)
-        profile = measure_prepared(here, prepared, args.steps, not args.quiet)
-        if here.first:
-            write_profile(args.out, profile)
-            print(summary(profile))
-            print(f"written    {args.out}")
-            if args.json:
-                write_json(args.json, {"command": "pipebd profile", **as_json(profile)})
+        with kept_record(args, here.comm) as record:
+            profile = measure_prepared(here, prepared, args.steps, record)
+            if here.first:
+                write_profile(args.out, profile)
+                print(summary(profile))
+                print(f"written    {args.out}")
+                figures = {"command": "pipebd profile", **as_json(profile)}
+                record.figures(figures)
+                if args.json:
+                    write_json(args.json, figures)
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +13,7 @@ from mpi4py import MPI
 
 from hpc.comm.buffers import Transport
 from hpc.comm.devices import place
+from hpc.comm.surroundings import surroundings
 from hpc.comm.waiting import Waiting
 from hpc.comm.world import AgreedError, owned, together
 from hpc.io.errors import InputError
@@ -19,6 +21,8 @@ from hpc.io.images import ImagesFile, open_images
 from hpc.io.outputs import check_outputs
 from hpc.pipebd.devices import choose_transport, describe, make_transport
 from hpc.pipebd.recipe import Recipe
+from hpc.report.record import Record, recorded
+from hpc.report.watch_options import check_watching
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -80,6 +84,17 @@ def check_options(args: argparse.Namespace, comm: MPI.Comm) -> None:
         raise InputError(f"--batch {args.batch}: smaller than the number of ranks, {comm.size}")
     if comm.rank == 0:
         check_outputs(vars(args), ["out", "json", "trace", "architecture_out"])
+        check_watching(args, command_of(args))
+
+
+def command_of(args: argparse.Namespace) -> str:
+    """Return the name of the command: 'pipebd train'."""
+    return f"pipebd {args.what}"
+
+
+def kept_record(args: argparse.Namespace, comm: MPI.Comm) -> AbstractContextManager[Record]:
+    """Return a context with the record of a run; see `report.record.recorded`. Collective."""
+    return recorded(args, command_of(args), surroundings(comm), comm.rank == 0)
 
 
 def check_same_blocks(comm: MPI.Comm, shapes: Sequence[tuple[int, ...]]) -> None:

@@ -25,12 +25,12 @@ from hpc.pipebd.losses import label_cross_entropy
 from hpc.pipebd.mpi_reducer import reducer_of
 from hpc.pipebd.optimizer import SgdSettings
 from hpc.pipebd.pipeline import Advance
-from hpc.pipebd.reducer import Reducer
+from hpc.pipebd.reducer import Reducer, Timed
 from hpc.pipebd.shares import batch_shares
 from hpc.pipebd.step import StudentStep
 from hpc.pipebd.training_data import Images, labelled
-
-DONE_BEFORE = "done before"
+from hpc.report.gauges import Gauges
+from hpc.report.meter import DONE_BEFORE
 
 
 @dataclass(frozen=True)
@@ -55,25 +55,30 @@ def train_on_labels(
     keeping: Keeping | None = None,
     tell: Callable[[SupervisedEpoch], None] = lambda epoch: None,
     advance: Advance = lambda steps, note: None,
+    gauges: Gauges | None = None,
 ) -> list[SupervisedEpoch]:
     """Train `model`, equal on all ranks before and after, in place. Collective.
 
     Parameters
     ----------
     images : `batch` >= ranks. keeping : checkpoints, if any. advance : told of steps; first, with
-        a note, of those that were done before.
+        a note, of those that were done before. gauges : set, for who watches the run.
 
     Raises
     ------
     AgreedError : on all ranks, for a loss that is not finite; names the step. And, with
         Stopped, what `labels_progress` raises.
     """
-    reducer = reducer_of(comm, transport)
+    reducer = Timed(reducer_of(comm, transport))
     rows = range(*batch_shares(images.batch, comm.size)[comm.rank])
     training = images.training_batches(rows)
     loss_of = partial(label_cross_entropy, smoothing=smoothing)
     pair = BlockPair(nn.Identity(), model.to(device), loss_of, "network")
     step = StudentStep(pair, 0, settings, reducer, images.batch, images.seed)
+    last: torch.Tensor | None = None
+    if gauges is not None:
+        gauges.waited_s = lambda: reducer.seconds
+        gauges.loss = lambda: None if last is None else float(last) * images.batch / len(rows)
     with labels_progress(keeping, comm, transport, step) as progress:
         advance(progress.step, DONE_BEFORE)
         for epoch in range(progress.epoch, epochs):
@@ -81,7 +86,8 @@ def train_on_labels(
             first = progress.begin(epoch, losses)
             for number, batch in enumerate(labelled(training, epoch, device, first), first):
                 share = (epoch * training.steps + number) / (epochs * training.steps)
-                losses[number] = step.run(batch.images, batch.labels, epoch, number, share)
+                last = step.run(batch.images, batch.labels, epoch, number, share)
+                losses[number] = last
                 advance(1, "")
                 progress.step_done()
             loss, accuracy = _checked(reducer.sum(losses), epoch), nan

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from time import perf_counter
 
 from torch import nn
@@ -12,12 +14,13 @@ from hpc.comm.world import together
 from hpc.pipebd.checkpoint_run import Keeping
 from hpc.pipebd.checkpoint_state import digest_of
 from hpc.pipebd.optimizer import SgdSettings
-from hpc.pipebd.session import Session
-from hpc.pipebd.supervised import DONE_BEFORE, SupervisedEpoch, train_on_labels
+from hpc.pipebd.session import Session, command_of, kept_record
+from hpc.pipebd.supervised import SupervisedEpoch, train_on_labels
 from hpc.pipebd.training_data import Images
 from hpc.report.checkpoint_options import checkpoint_options
 from hpc.report.figures import quantity, write_json
-from hpc.report.progress import progress
+from hpc.report.meter import DONE_BEFORE
+from hpc.report.record import Record
 
 
 def run_supervised(
@@ -38,43 +41,58 @@ def run_supervised(
         keeping = _keeping(args, model, images, settings, smoothing, here.first)
     began = perf_counter()
     steps = args.epochs * images.steps
-    with progress(args.what, steps, here.first and not args.quiet) as moved:
+    with kept_record(args, here.comm) as record:
+        with record.watch(args.what, steps, "images", args.batch) as moved:
 
-        def advance(done: int, note: str) -> None:
-            nonlocal steps
-            steps -= done if note == DONE_BEFORE else 0
-            moved(done, note)
+            def advance(done: int, note: str) -> None:
+                nonlocal steps
+                steps -= done if note == DONE_BEFORE else 0
+                moved(done, note)
 
-        history = train_on_labels(
-            here.comm,
-            here.transport,
-            model,
-            images,
-            args.epochs,
-            settings,
-            here.device,
-            smoothing=smoothing,
-            keeping=keeping,
-            tell=_tell if here.first else lambda epoch: None,
-            advance=advance,
-        )
-    seconds = perf_counter() - began
-    if not here.first:
-        return
-    rate = quantity(steps * args.batch / seconds, "images/s")
-    print(f"trained    {steps} steps on {here.comm.size} rank(s), {seconds:.3f} s, {rate}")
+            history = train_on_labels(
+                here.comm,
+                here.transport,
+                model,
+                images,
+                args.epochs,
+                settings,
+                here.device,
+                smoothing=smoothing,
+                keeping=keeping,
+                tell=partial(_tell, record) if here.first else lambda epoch: None,
+                advance=advance,
+                gauges=record.gauges,
+            )
+        if here.first:
+            _report(args, here, record, history, steps, perf_counter() - began)
+
+
+def _report(
+    args: argparse.Namespace,
+    here: Session,
+    record: Record,
+    history: Sequence[SupervisedEpoch],
+    steps: int,
+    seconds: float,
+) -> None:
+    rate = steps * args.batch / seconds
+    print(
+        f"trained    {steps} steps on {here.comm.size} rank(s), {seconds:.3f} s, "
+        f"{quantity(rate, 'images/s')}"
+    )
+    figures = {
+        "command": command_of(args),
+        "ranks": here.comm.size,
+        "device": here.device.type,
+        "batch": args.batch,
+        "steps": steps,
+        "seconds": seconds,
+        "images_per_s": rate,
+        "history": [asdict(epoch) for epoch in history],
+        "accuracy": history[-1].accuracy,
+    }
+    record.figures(figures)
     if args.json:
-        figures = {
-            "command": f"pipebd {args.what}",
-            "ranks": here.comm.size,
-            "device": here.device.type,
-            "batch": args.batch,
-            "steps": steps,
-            "seconds": seconds,
-            "images_per_s": steps * args.batch / seconds,
-            "history": [asdict(epoch) for epoch in history],
-            "accuracy": history[-1].accuracy,
-        }
         write_json(args.json, figures)
 
 
@@ -91,7 +109,7 @@ def _keeping(
     if options is None:
         return None
     described = {
-        "command": f"pipebd {args.what}",
+        "command": command_of(args),
         "weights at the start": digest_of([model]) if first else "",
         "images": images.digest(),
         "batch": args.batch,
@@ -104,6 +122,7 @@ def _keeping(
     return Keeping(options, described)
 
 
-def _tell(epoch: SupervisedEpoch) -> None:
+def _tell(record: Record, epoch: SupervisedEpoch) -> None:
+    record.epoch(epoch.epoch + 1, loss=epoch.loss, accuracy=epoch.accuracy)
     held_out = "" if epoch.accuracy is None else f"  accuracy {100 * epoch.accuracy:5.2f} %"
     print(f"epoch {epoch.epoch + 1:3d}  loss {epoch.loss:.4f}{held_out}", flush=True)

@@ -8,7 +8,17 @@ from typing import Any
 from mpi4py import MPI
 
 from hpc.comm.clocks import offset_s
+from hpc.pipebd.recorder import Kind, Tally
 from hpc.report.trace import SpanLog, Trace
+
+
+def gather_kinds(comm: MPI.Comm, tally: Tally) -> dict[str, list[float]] | None:
+    """Return, on rank 0, the seconds of each kind of span by rank. Collective."""
+    everybody = comm.gather({str(kind): seconds for kind, seconds in tally.seconds.items()})
+    if everybody is None:
+        return None
+    kinds = [str(kind) for kind in Kind if any(str(kind) in mine for mine in everybody)]
+    return {kind: [mine.get(kind, 0.0) for mine in everybody] for kind in kinds}
 
 
 def gather_trace(comm: MPI.Comm, log: SpanLog, about: Mapping[str, Any]) -> Trace | None:

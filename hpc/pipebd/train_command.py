@@ -24,11 +24,11 @@ from hpc.pipebd.preparation import Prepared, TrainingOptions, prepare
 from hpc.pipebd.profile_data import Profile, check_fits
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
-from hpc.pipebd.session import check_same_blocks, recipe_of, session
+from hpc.pipebd.session import Session, check_same_blocks, kept_record, recipe_of, session
 from hpc.pipebd.standing_spans import watched_job
 from hpc.pipebd.train_report import report, tell_epoch
 from hpc.report.checkpoint_options import checkpoint_options
-from hpc.report.progress import progress
+from hpc.report.record import Record
 from hpc.report.stall_option import stall_seconds
 from hpc.report.trace import SpanLog
 
@@ -51,23 +51,38 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
             stall_s = stall_seconds(args)
             keeping = _keeping(args, prepared, here.first)
         check_same_blocks(here.comm, [b.shape for b in prepared.program.boundaries])
-        measured = partial(measure_prepared, here, prepared, args.profile_steps, not args.quiet)
-        n_blocks = prepared.program.n_blocks
-        plan = plan_run(here.comm, args.schedule, n_blocks, args.batch, profile, measured)
-        if here.first:
-            _say_start(args, prepared, plan)
-        log = SpanLog(here.comm.rank)
-        job = Job(
-            here.comm, plan.choice, prepared.program, here.transport, prepared.program.epochs,
-            plan.packing, args.queue, Tally(log) if args.trace else Tally(), keeping=keeping,
-        )  # fmt: skip
-        show = here.first and not args.quiet
-        with progress("train", job.rounds, show) as job.advance, watched_job(job, stall_s):
-            tells = here.first or plan.choice.name == "ls"  # there a rank knows only its blocks
-            tell = tell_epoch if tells else lambda epoch: None
-            found = distill(job, prepared.network.head, not prepared.network.searching, tell)
-        report(args, here, prepared, plan, found, log)
+        with kept_record(args, here.comm) as record:
+            _train(args, here, prepared, profile, keeping, stall_s, record)
     return 0
+
+
+def _train(
+    args: argparse.Namespace,
+    here: Session,
+    prepared: Prepared,
+    profile: Profile | None,
+    keeping: Keeping | None,
+    stall_s: float | None,
+    record: Record,
+) -> None:
+    """Choose the schedule, train, report. Collective."""
+    measured = partial(measure_prepared, here, prepared, args.profile_steps, record)
+    n_blocks = prepared.program.n_blocks
+    plan = plan_run(here.comm, args.schedule, n_blocks, args.batch, profile, measured)
+    if here.first:
+        _say_start(args, prepared, plan)
+    log = SpanLog(here.comm.rank)
+    tally = Tally(log) if args.trace or args.run_folder else Tally()
+    job = Job(
+        here.comm, plan.choice, prepared.program, here.transport, prepared.program.epochs,
+        plan.packing, args.queue, tally, keeping=keeping, gauges=record.gauges,
+    )  # fmt: skip
+    course = ("images", args.batch) if plan.choice.schedule is not None else ("rounds", 1)
+    with record.watch("train", job.rounds, *course) as job.advance, watched_job(job, stall_s):
+        tells = here.first or plan.choice.name == "ls"  # there a rank knows only its blocks
+        tell = partial(tell_epoch, record) if tells else lambda epoch: None
+        found = distill(job, prepared.network.head, not prepared.network.searching, tell)
+    report(args, here, prepared, plan, found, log, tally, record)
 
 
 def _options(args: argparse.Namespace) -> TrainingOptions:

@@ -17,18 +17,24 @@ from hpc.pipebd.nas import Architecture, derive, write_architecture
 from hpc.pipebd.planning import Plan, shown
 from hpc.pipebd.preparation import Prepared
 from hpc.pipebd.recipe import Recipe, derived_blocks
+from hpc.pipebd.recorder import Tally
+from hpc.pipebd.relayed import relayed_figures
 from hpc.pipebd.session import Session
 from hpc.pipebd.student_file import write_student
-from hpc.pipebd.tracing import gather_trace
+from hpc.pipebd.tracing import gather_kinds, gather_trace
 from hpc.report.figures import quantity, write_json
 from hpc.report.predicted import predicted_table
+from hpc.report.record import Record
+from hpc.report.run_folder import TRAFFIC
 from hpc.report.trace import SpanLog, write_trace
 
 
-def tell_epoch(epoch: EpochReport) -> None:
-    """Print an epoch's losses and accuracies."""
+def tell_epoch(record: Record, epoch: EpochReport) -> None:
+    """Print an epoch's losses and accuracies, and keep them."""
+    number = epoch.epoch + 1
     if epoch.block is not None:
-        loss = epoch.losses[epoch.block]
+        loss = float(epoch.losses[epoch.block])
+        record.event("block epoch", epoch=number, block=epoch.block, loss=loss)
         print(f"block {epoch.block:2d}  epoch {epoch.epoch + 1:3d}  loss {loss:.4g}", flush=True)
         return
     losses = " ".join(f"{loss:.3g}" for loss in epoch.losses)
@@ -39,7 +45,14 @@ def tell_epoch(epoch: EpochReport) -> None:
             f"  student {100 * found.accuracy:5.2f} %"
             f"  teacher {100 * (found.teacher_accuracy or 0):5.2f} %"
         )
-    print(f"epoch {epoch.epoch + 1:3d}  losses {losses}{held_out}", flush=True)
+    print(f"epoch {number:3d}  losses {losses}{held_out}", flush=True)
+    record.epoch(
+        number,
+        losses=epoch.losses.tolist(),
+        validation_losses=None if found is None else list(found.losses),
+        accuracy=None if found is None else found.accuracy,
+        teacher_accuracy=None if found is None else found.teacher_accuracy,
+    )
 
 
 def report(
@@ -49,19 +62,29 @@ def report(
     plan: Plan,
     found: Distilled,
     log: SpanLog,
+    tally: Tally,
+    record: Record,
 ) -> None:
     """Print the summary and write what was asked for. Collective."""
     figures = _figures(args, here, prepared, plan, found)
-    if args.trace:
+    figures["kinds_s"] = gather_kinds(here.comm, tally)
+    if args.trace or args.run_folder:
         about = {k: figures[k] for k in ("schedule", "predicted_step_s", "predicted_idle")}
         about = {key: value for key, value in about.items() if value is not None}
         trace = gather_trace(here.comm, log, about)
         if trace is not None:
-            write_trace(args.trace, trace)
+            record.trace(trace)
+            if args.trace:
+                write_trace(args.trace, trace)
     if found.students is None:
         return
     figures |= _save(args, prepared, found.students)
     _say(figures, plan, found)
+    record.figures(figures)
+    program = prepared.program
+    if plan.choice.schedule is not None:
+        sent = relayed_figures(plan.choice.schedule, here.comm.size, args.batch, program.boundary)
+        record.put(TRAFFIC, sent)
     if args.json:
         write_json(args.json, figures)
 

@@ -1,4 +1,4 @@
-"""Times as people write them."""
+"""Times as people write and read them."""
 
 from __future__ import annotations
 
@@ -16,3 +16,15 @@ def seconds_of(text: str) -> float | None:
     number, unit = found.groups()
     seconds = float(number) * SECONDS[unit]
     return seconds if 0 < seconds < inf else None
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people read it: '34 s', '12:05 min', '3:07 h'."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02d} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d} h"

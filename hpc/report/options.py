@@ -6,6 +6,7 @@ import argparse
 from typing import NoReturn
 
 from hpc.io.errors import InputError
+from hpc.report.watch_options import add_watching
 
 
 class Parser(argparse.ArgumentParser):
@@ -36,7 +37,7 @@ def seed(text: str) -> int:
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """Add --json, --seed and --quiet."""
+    """Add --json, --seed and what `add_watching` adds."""
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     parser.add_argument("--seed", type=seed, default=0, help="of every random draw (default 0)")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    add_watching(parser)

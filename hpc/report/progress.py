@@ -1,62 +1,140 @@
-"""Progress with time left, from one rank, on standard error."""
+"""Work that is watched: its line on standard error, its log and its scalars. One rank does it."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
+from typing import Protocol
 
-LINE_EVERY_S = 10.0
-"""Seconds between plain lines where standard error is not a terminal."""
+from hpc.report.gauges import Gauges
+from hpc.report.meter import DONE_BEFORE, Course, Looks, Meter, Reading
+from hpc.report.progress_line import line
+
+Advance = Callable[[int, str], None]
+SOONEST_S, LATEST_S, SHARE = 0.1, 10.0, 1e-3
+"""A log has a reading after a thousandth of the time that a course has taken so far, but not
+more often and not less often than so: a short run has many, a long one no more than it needs."""
+
+
+class Sink(Protocol):
+    """Takes readings: a log, scalars."""
+
+    def read(self, reading: Reading) -> None:
+        """Take one."""
+        ...
+
+
+def log_every(seconds: float) -> float:
+    """Return how long to wait for the next reading when a course has taken so long. Pure."""
+    return min(LATEST_S, max(SOONEST_S, SHARE * seconds))
+
+
+class _Reader:
+    """Looks at a meter as often as it is due."""
+
+    def __init__(
+        self,
+        meter: Meter,
+        show: Callable[[Reading], None],
+        every: Callable[[float], float],
+        ends: bool,
+    ) -> None:
+        self._meter, self._show, self._every, self.ends = meter, show, every, ends
+        self._shown = -1
+        self.restart()
+
+    def restart(self) -> None:
+        self._looks = Looks(self._meter)
+        self.due = self._meter.began + self._every(0.0)
+
+    def look(self, now: float) -> None:
+        if self._meter.done == self._shown:
+            return
+        self._shown = self._meter.done
+        self._show(self._looks.look(now))
+        self.due = now + self._every(now - self._meter.began)
+
+
+class Watch:
+    """Counts steps and shows them to all readers that are due; a step costs two additions."""
+
+    def __init__(self, course: Course, gauges: Gauges) -> None:
+        self._meter = Meter(course, gauges, monotonic())
+        self._readers: list[_Reader] = []
+        self._due = 0.0
+
+    def add(
+        self, show: Callable[[Reading], None], every: Callable[[float], float], ends: bool = True
+    ) -> None:
+        """Add a reader.
+
+        every : seconds from one reading to the next, by those since the start. ends : it is also
+        shown the end.
+        """
+        self._readers.append(_Reader(self._meter, show, every, ends))
+        self._due = min(reader.due for reader in self._readers)
+
+    def advance(self, steps: int, note: str = "") -> None:
+        """Say that so many steps more are done."""
+        now = monotonic()
+        if note == DONE_BEFORE:
+            self._meter.restart(steps, now)
+            for reader in self._readers:
+                reader.restart()
+            self._due = min(reader.due for reader in self._readers)
+            return
+        self._meter.advance(steps, note)
+        if now < self._due:
+            return
+        for reader in self._readers:
+            if now >= reader.due:
+                reader.look(now)
+        self._due = min(reader.due for reader in self._readers)
+
+    def finish(self) -> None:
+        """Show the end to all readers that are shown it."""
+        now = monotonic()
+        for reader in self._readers:
+            if reader.ends:
+                reader.look(now)
 
 
 @contextlib.contextmanager
-def progress(what: str, total: int, show: bool = True) -> Iterator[Callable[[int, str], None]]:
+def watching(
+    what: str,
+    total: int,
+    unit: str = "steps",
+    each: float = 1,
+    *,
+    gauges: Gauges | None = None,
+    show: bool = True,
+    verbose: bool = False,
+    sinks: Sequence[Sink] = (),
+) -> Iterator[Advance]:
     """Yield ``advance(steps, note)``.
 
-    On a terminal a bar; elsewhere a plain line every ten seconds, so that logs stay
-    readable. show : False on all ranks but one, and for --quiet.
+    Parameters
+    ----------
+    unit, each : see `Course`. gauges : that the engine sets when it begins.
+    show : a line on standard error. sinks : that get readings as well.
     """
-    if not show or total <= 0:
+    if total <= 0 or not (show or sinks):
         yield lambda steps, note: None
-    elif sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-        )
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task(what, total=total, note="")
-            yield lambda steps, note: bar.update(task, advance=steps, note=note)
-    else:
-        yield _Lines(what, total).advance
+        return
+    with contextlib.ExitStack() as stack:
+        watch = Watch(Course(what, total, unit, each), gauges or Gauges())
+        if show:
+            shown = stack.enter_context(line(what, total, verbose))
+            watch.add(shown.show, lambda seconds: shown.every_s, shown.ends)
+        for sink in sinks:
+            watch.add(sink.read, log_every)
+        yield watch.advance
+        watch.finish()
 
 
-class _Lines:
-    def __init__(self, what: str, total: int) -> None:
-        self._what, self._total, self._done = what, total, 0
-        self._began = self._last = monotonic()
-
-    def advance(self, steps: int, note: str) -> None:
-        self._done += steps
-        now = monotonic()
-        if now - self._last >= LINE_EVERY_S:
-            self._last = now
-            left = (now - self._began) * (self._total - self._done) / max(self._done, 1)
-            print(
-                f"{self._what}: {self._done}/{self._total}, {left:.0f} s left {note}".rstrip(),
-                file=sys.stderr,
-                flush=True,
-            )
+@contextlib.contextmanager
+def progress(what: str, total: int, show: bool = True) -> Iterator[Advance]:
+    """Yield ``advance(steps, note)`` for work that has a line and no more."""
+    with watching(what, total, show=show) as advance:
+        yield advance

@@ -25,6 +25,10 @@ class Stopwatch:
         self.seconds[kind] = self.seconds.get(kind, 0.0) + now - self._last
         self._last = now
 
+    def waited_s(self) -> float:
+        """Return the seconds booked under 'wait'."""
+        return self.seconds.get("wait", 0.0)
+
     def total(self, *kinds: str) -> float:
         """Return the seconds booked under `kinds`, or under all without any."""
         return sum(self.seconds.get(kind, 0.0) for kind in kinds or self.seconds)

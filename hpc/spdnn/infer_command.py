@@ -13,6 +13,7 @@ from mpi4py import MPI
 
 from hpc.comm.replicas import group_size
 from hpc.comm.standing import Standing
+from hpc.comm.surroundings import surroundings
 from hpc.comm.watchdog import watched
 from hpc.comm.world import owned, together
 from hpc.io.categories import read_categories, write_categories
@@ -21,15 +22,18 @@ from hpc.io.errors import InputError
 from hpc.io.outputs import check_outputs
 from hpc.io.samples import open_samples
 from hpc.report.figures import quantity, write_json
-from hpc.report.progress import progress
+from hpc.report.record import Record, recorded
 from hpc.report.stall_option import stall_seconds
+from hpc.report.watch_options import check_watching
 from hpc.spdnn.inference import Inference, infer
 from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
 from hpc.spdnn.run_figures import describe_run, per_rank, rank_table, ranks_text
 from hpc.spdnn.scores import ScoreSink
+from hpc.spdnn.traffic_figures import keep_traffic
 
 Longs = npt.NDArray[np.int64]
+COMMAND = "spdnn infer"
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
@@ -39,30 +43,34 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
             group_size(comm.size, args.replicas)
             n_samples, truth = _check(args, comm.rank)
             stall_s = stall_seconds(args)
+            if comm.rank == 0:
+                check_watching(args, COMMAND)
         local = choose_kernel(comm, args.kernel, args.device, args.threads)
         loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
-        show = comm.rank == 0 and not args.quiet
         standing = Standing("input")
-        with (
-            progress("infer", n_samples, show) as advance,
-            _score_sink(args, comm) as sink,
-            watched(comm, standing, stall_s),
-        ):
-            result = infer(
-                comm,
-                loaded.shard,
-                args.inputs,
-                batch=args.batch,
-                scores=sink,
-                kernel=local,
-                merge=not args.no_merge,
-                replicas=args.replicas,
-                waves=args.waves,
-                progress=advance,
-                standing=standing,
-            )
-        described = describe_run(comm, args, local, loaded.shard)
-        return _report(args, comm, loaded, result, truth, described)
+        with recorded(args, COMMAND, surroundings(comm), comm.rank == 0) as record:
+            with (
+                record.watch("infer", n_samples, "inputs") as advance,
+                _score_sink(args, comm) as sink,
+                watched(comm, standing, stall_s),
+            ):
+                result = infer(
+                    comm,
+                    loaded.shard,
+                    args.inputs,
+                    batch=args.batch,
+                    scores=sink,
+                    kernel=local,
+                    merge=not args.no_merge,
+                    replicas=args.replicas,
+                    waves=args.waves,
+                    progress=advance,
+                    standing=standing,
+                    gauges=record.gauges,
+                )
+            described = describe_run(comm, args, local, loaded.shard)
+            keep_traffic(comm, args, loaded.shard, record)
+            return _report(args, comm, loaded, result, truth, described, record)
 
 
 def _check(args: argparse.Namespace, rank: int) -> tuple[int, Longs | None]:
@@ -106,16 +114,18 @@ def _report(
     result: Inference,
     truth: Longs | None,
     described: dict[str, Any],
+    record: Record,
 ) -> int:
     ranks = per_rank(comm, loaded, result.clock)
     differ = truth is not None and not np.array_equal(truth, result.categories)
     if ranks is not None:
-        figures = {"command": "spdnn infer", **described, **_figures(result, described), **ranks}
+        figures = {"command": COMMAND, **described, **_figures(result, described), **ranks}
         if args.out and not args.scores:
             write_categories(args.out, result.categories.tolist())
         if truth is not None:
             figures["categories_agree"] = not differ
         _say(figures, truth, result.categories)
+        record.figures(figures)
         if args.json:
             write_json(args.json, figures)
     return int(differ)

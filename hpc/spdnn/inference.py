@@ -21,6 +21,8 @@ from hpc.comm.world import together
 from hpc.io.errors import InputError
 from hpc.io.samples import SamplesFile, open_samples
 from hpc.io.shard import Shard
+from hpc.report.gauges import Gauges
+from hpc.report.meter import DONE_BEFORE
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.counters import Counted, count
 from hpc.spdnn.inputs import check_inputs
@@ -76,6 +78,7 @@ def infer(
     waves: int | None = None,
     progress: Progress = lambda steps, note: None,
     standing: Standing | None = None,
+    gauges: Gauges | None = None,
 ) -> Inference:
     """Run all samples of file `x` through the network that `shard` is a share of. Collective.
 
@@ -91,7 +94,7 @@ def infer(
     waves : into how many waves the panels of a batch are divided; None: chosen here. Changes
         no bit of the answer.
     scores : given on all ranks or on none; called on rank 0 with each batch's last level.
-    standing : told where this rank is, for a watchdog.
+    standing : told where this rank is, for a watchdog. gauges : set, for who watches the run.
 
     Raises
     ------
@@ -110,6 +113,8 @@ def infer(
             runtime = Runtime(
                 ranks.group, kernel or default_kernel(), Stopwatch(), standing or Standing("input")
             )
+            if gauges is not None:
+                gauges.waited_s = runtime.clock.waited_s
             run = _Run(ranks, shard, samples, batch, runtime, merge, scores, waves)
             return run.all(progress)
 
@@ -164,6 +169,7 @@ class _Run:
             self._pass.plan(size)
         self._ranks.world.Barrier()
         clock.restart()
+        progress(0, DONE_BEFORE)
         with self._ranks.together():
             for start in rounds:
                 self._run_round(start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from mpi4py import MPI
@@ -11,20 +12,25 @@ from mpi4py import MPI
 from hpc.comm.checkpointing import Stopped, say_stopped
 from hpc.comm.replicas import group_size, replica_groups
 from hpc.comm.standing import Standing
+from hpc.comm.surroundings import surroundings
 from hpc.comm.watchdog import watched
 from hpc.comm.world import owned, together
 from hpc.io.outputs import check_outputs
 from hpc.io.samples import open_samples
 from hpc.report.checkpoint_options import checkpoint_options
 from hpc.report.figures import quantity, write_json
-from hpc.report.progress import progress
+from hpc.report.record import Record, recorded
 from hpc.report.stall_option import stall_seconds
+from hpc.report.watch_options import check_watching
 from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
 from hpc.spdnn.position import Epoch
 from hpc.spdnn.run_figures import describe_run, per_rank, rank_table, ranks_text
 from hpc.spdnn.save import save_network
+from hpc.spdnn.traffic_figures import keep_traffic
 from hpc.spdnn.training import Training, TrainOptions, train
+
+COMMAND = "spdnn train"
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
@@ -53,29 +59,35 @@ def _run(args: argparse.Namespace, world: MPI.Comm) -> int:
             checkpoint = checkpoint_options(args)
             stall_s = stall_seconds(args)
             steps = _check(args, comm.rank)
+            if comm.rank == 0:
+                check_watching(args, COMMAND)
         local = choose_kernel(comm, args.kernel, args.device, args.threads)
         loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
         first, standing = comm.rank == 0, Standing()
-        with (
-            progress("train", steps, first and not args.quiet) as advance,
-            watched(comm, standing, stall_s),
-        ):
-            result = train(
-                comm,
-                loaded.shard,
-                args.inputs,
-                options,
-                test=args.test,
-                kernel=local,
-                replicas=args.replicas,
-                checkpoint=checkpoint,
-                on_epoch=_say_epoch if first else lambda epoch: None,
-                progress=advance,
-                standing=standing,
-            )
-        if args.out:
-            _save(args, comm, loaded, result)
-        _report(args, comm, loaded, result, describe_run(comm, args, local, loaded.shard))
+        with recorded(args, COMMAND, surroundings(comm), first) as record:
+            with (
+                record.watch("train", steps, "inputs", args.batch) as advance,
+                watched(comm, standing, stall_s),
+            ):
+                result = train(
+                    comm,
+                    loaded.shard,
+                    args.inputs,
+                    options,
+                    test=args.test,
+                    kernel=local,
+                    replicas=args.replicas,
+                    checkpoint=checkpoint,
+                    on_epoch=partial(_tell_epoch, record) if first else lambda epoch: None,
+                    progress=advance,
+                    standing=standing,
+                    gauges=record.gauges,
+                )
+            if args.out:
+                _save(args, comm, loaded, result)
+            described = describe_run(comm, args, local, loaded.shard)
+            keep_traffic(comm, args, loaded.shard, record)
+            _report(args, comm, loaded, result, described, record)
     return 0
 
 
@@ -99,6 +111,12 @@ def _n_training(args: argparse.Namespace) -> int:
     return n_samples - round(n_samples * args.validation)
 
 
+def _tell_epoch(record: Record, epoch: Epoch) -> None:
+    _say_epoch(epoch)
+    values = asdict(epoch)
+    record.epoch(values.pop("epoch"), **values)
+
+
 def _say_epoch(epoch: Epoch) -> None:
     held_out = ""
     if epoch.validation_loss is not None:
@@ -119,19 +137,21 @@ def _report(
     loaded: Loaded,
     result: Training,
     described: dict[str, Any],
+    record: Record,
 ) -> None:
     ranks = per_rank(comm, loaded, result.clock)
     if ranks is None:
         return
     trained = args.epochs * _n_training(args)
     figures = {
-        "command": "spdnn train", **described, **_figures(result, described, trained), **ranks,
+        "command": COMMAND, **described, **_figures(result, described, trained), **ranks,
     }  # fmt: skip
     if result.test_accuracy is not None:
         print(f"test accuracy {100 * result.test_accuracy:.2f} %")
     rate = quantity(figures["edges_per_s"], "edges/s")
     print(f"{result.steps} steps on {ranks_text(figures)}, {figures['seconds']:.3f} s, {rate}")
     print(rank_table(figures))
+    record.figures(figures)
     if args.json:
         write_json(args.json, figures)
 

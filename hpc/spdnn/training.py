@@ -17,6 +17,8 @@ from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
 from hpc.io.samples import open_samples
 from hpc.io.shard import Shard
+from hpc.report.gauges import Gauges
+from hpc.report.meter import DONE_BEFORE
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.checkpoint_run import Keeper, checkpoints, describe
 from hpc.spdnn.counters import Counted
@@ -112,6 +114,7 @@ def train(
     on_epoch: Callable[[Epoch], None] = lambda epoch: None,
     progress: Callable[[int, str], None] = lambda steps, note: None,
     standing: Standing | None = None,
+    gauges: Gauges | None = None,
 ) -> Training:
     """Train the network that `shard` is a share of on the labelled samples of `x`. Collective.
 
@@ -121,7 +124,7 @@ def train(
         the group of `replica_groups(comm, replicas)`. The step is the same to rounding.
     checkpoint : where to keep checkpoints, and to go on from the newest one there is: with as
         many ranks to the same bits as without a stop, with others to rounding.
-    standing : told where this rank is, for a watchdog.
+    standing : told where this rank is, for a watchdog. gauges : set, for who watches the run.
 
     Raises
     ------
@@ -147,7 +150,9 @@ def train(
             ranks, checkpoint, run, shard, trainer.parameters, rule, options.epochs
         ) as (keeper, position):
             session = _Session(comm, trainer, options, rule, keeper, position, progress)
-            progress(position.step, "")
+            if gauges is not None:
+                gauges.waited_s, gauges.loss = trainer.clock.waited_s, session.loss
+            progress(position.step, DONE_BEFORE)
             standing.count(position.step)
             while position.epoch < options.epochs:
                 session.epoch(data, *split)
@@ -181,6 +186,11 @@ class _Session:
         self._world, self._trainer, self._options = world, trainer, options
         self._rule, self._keeper, self._progress = rule, keeper, progress
         self.position = position
+        self._loss: float | None = None
+
+    def loss(self) -> float | None:
+        """Return the mean loss of the last step, None before the first."""
+        return self._loss
 
     def epoch(self, data: Data, training: Longs, validation: Longs) -> None:
         """Train on what is left of `training` in this epoch, and evaluate on `validation`."""
@@ -193,7 +203,8 @@ class _Session:
             self._check(step_loss)
             at.add(step_loss, step_right)
             at.seconds = clock.total() - before
-            self._progress(1, f"loss {step_loss / len(chosen):.4f}")
+            self._loss = step_loss / len(chosen)
+            self._progress(1, "")
             self._trainer.standing.count(1)
             self._keeper.step_done(at.step)
         seconds = self._world.allreduce(clock.total() - before, op=MPI.MAX)

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from hpc.report.figures import quantity, table, write_json
-from hpc.report.progress import progress
 from hpc.report.stopwatch import Stopwatch
 
 
@@ -40,18 +39,3 @@ def test_a_clock_books_each_second_once(monkeypatch):
     clock.lap("compute")
     assert clock.seconds == {"compute": 4.0, "wait": 1.0}
     assert clock.total() == 5.0 and clock.total("wait") == 1.0 and clock.total("pack") == 0.0
-
-
-def test_plain_lines_say_how_long_it_takes(monkeypatch, capsys):
-    times = iter([0.0, 5.0, 20.0])
-    monkeypatch.setattr("hpc.report.progress.monotonic", lambda: next(times))
-    with progress("infer", 100) as advance:
-        advance(10, "")
-        advance(30, "loss 1")
-    assert capsys.readouterr().err == "infer: 40/100, 30 s left loss 1\n"
-
-
-def test_no_progress_where_none_is_shown(capsys):
-    with progress("infer", 10, show=False) as advance:
-        advance(10, "")
-    assert capsys.readouterr().err == ""

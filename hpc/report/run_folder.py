@@ -1,0 +1,99 @@
+"""The folder that a run is kept in: what was run, its log, its figures, traffic and trace."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hpc.io.errors import FormatError, InputError
+from hpc.report.figures import write_json
+from hpc.report.scalars import check_folder
+from hpc.report.warning import warn
+
+FORMAT, VERSION = "relaycut-run", 1
+ABOUT = "run.json"
+"""What was run and on what; as long as it runs, `status` is 'running'."""
+LOG = "log.jsonl"
+FIGURES = "figures.json"
+"""What --json has, at the end of the run."""
+TRAFFIC = "traffic.json"
+"""Words and messages by layer and by pair of ranks."""
+TRACE = "trace.json"
+"""What every rank did when, see `report.trace`."""
+
+
+class RunFolder:
+    """Writes into a run's folder. A file that cannot be written is said, and left out."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        for name in (FIGURES, TRAFFIC, TRACE):  # of a run that is gone on with
+            (self.path / name).unlink(missing_ok=True)
+
+    def put(self, name: str, figures: Mapping[str, Any]) -> None:
+        """Write one of the files."""
+        try:
+            write_json(self.path / name, figures)
+        except (InputError, OSError) as error:
+            warn(f"{error}; the run goes on without it")
+
+
+def check_run_folder(path: str | os.PathLike[str], command: str, goes_on: bool) -> None:
+    """Make a run's folder.
+
+    command : 'spdnn train'. goes_on : the run may be the rest of the one that is in the folder.
+
+    Raises
+    ------
+    InputError : it cannot be written to; it holds a run, unless that is gone on with.
+    """
+    check_folder(path, "--run")
+    if not (Path(path) / ABOUT).exists():
+        return
+    found = read_about(path)
+    if not goes_on or found.get("command") != command:
+        raise InputError(
+            f"--run {path}: holds a run of '{found.get('command')}' that began "
+            f"{found.get('started')}; name another folder"
+        )
+
+
+def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a run's folder says of the run.
+
+    Raises
+    ------
+    FormatError : no folder, not of a run, damaged, of a newer version.
+    """
+    if not os.path.isdir(path):
+        raise FormatError(f"{path}: no such folder")
+    if not os.path.exists(os.path.join(path, ABOUT)):
+        raise FormatError(f"{path}: holds no run (no {ABOUT}); make one with --run {path}")
+    found = read_object(Path(path) / ABOUT)
+    if found.get("format") != FORMAT:
+        raise FormatError(f"{path}/{ABOUT}: not of a run of relaycut")
+    version = found.get("version")
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
+        raise FormatError(f"{path}/{ABOUT}: version {version}, this program reads up to {VERSION}")
+    return found
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return what a JSON file holds.
+
+    Raises
+    ------
+    FormatError : it cannot be read, or is no JSON object.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise FormatError(f"{path}: damaged, not JSON") from error
+    if not isinstance(found, dict):
+        raise FormatError(f"{path}: damaged, expected a JSON object")
+    return found

@@ -1,0 +1,82 @@
+"""Scalars of a run for TensorBoard. Needs the package tensorboard; not torch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+from hpc.io.errors import InputError
+from hpc.report.meter import Reading
+from hpc.report.warning import warn
+
+OF_READINGS = ("loss", "rate", "wait")
+
+
+class Scalars:
+    """Writes scalars into a folder.
+
+    A write that fails is said once; the run goes on without.
+
+    Raises
+    ------
+    InputError : tensorboard is not installed; the folder cannot be written to.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        check_scalars(folder)
+        from tensorboard.summary import Writer
+
+        self._folder = folder
+        self._writer: Any = Writer(os.fspath(folder))
+
+    def put(self, step: int, **values: float | None) -> None:
+        """Write scalars of a step: name to value, '/' grouping names; None is left out."""
+        if self._writer is None:
+            return
+        try:
+            for name, value in values.items():
+                if value is not None:
+                    self._writer.add_scalar(name, value, step)
+            self._writer.flush()
+        except Exception as error:  # whatever its thread met, the run goes on
+            warn(f"{self._folder}: {error}; the run goes on without TensorBoard's scalars")
+            self._writer = None
+
+    def read(self, reading: Reading) -> None:
+        """Write a reading."""
+        what = reading.course.what
+        values = {f"{what}/{name}": getattr(reading, name) for name in OF_READINGS}
+        self.put(reading.step, **values)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._writer is not None:
+            with contextlib.suppress(OSError):
+                self._writer.close()
+
+
+def check_scalars(folder: str | os.PathLike[str]) -> None:
+    """Raise InputError if scalars cannot be written; the folder is made."""
+    try:
+        from tensorboard.summary import Writer  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            "--tensorboard needs the package: pip install 'relaycut[tensorboard]'"
+        ) from error
+    check_folder(folder, "--tensorboard")
+
+
+def check_folder(folder: str | os.PathLike[str], option: str) -> None:
+    """Make a folder; raise InputError if it cannot be made or written to."""
+    if not os.fspath(folder):
+        raise InputError(f"{option}: expected the name of a folder")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        probe = os.path.join(folder, f".probe-{os.getpid()}")
+        os.close(os.open(probe, os.O_CREAT | os.O_WRONLY))
+        os.unlink(probe)
+    except FileExistsError as error:
+        raise InputError(f"{option} {folder}: is a file, expected a folder") from error
+    except OSError as error:
+        raise InputError(f"{option} {folder}: cannot be written to ({error.strerror})") from error

@@ -1,0 +1,79 @@
+"""What the ranks of a cut send each other, for a run's folder: forward, per input, as planned."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from mpi4py import MPI
+
+from hpc.io.halo import Traffic
+from hpc.io.plan import read_random_traffic
+from hpc.io.shard import Shard
+from hpc.report.record import Record
+from hpc.report.run_folder import TRAFFIC
+
+Longs = npt.NDArray[np.int64]
+
+
+def keep_traffic(comm: MPI.Comm, args: argparse.Namespace, shard: Shard, record: Record) -> None:
+    """Keep the traffic of a run in its folder; nothing where it has none. Collective.
+
+    The replicas have the same traffic: it is that of the first.
+    """
+    if args.run_folder is None:
+        return
+    sent = comm.gather(sent_by(shard) if comm.rank < shard.size else None)
+    if sent is not None:
+        random = None if args.plan is None else read_random_traffic(args.plan)
+        ours = [one for one in sent if one is not None]
+        record.put(TRAFFIC, traffic_figures(ours, random))
+
+
+class Sent(NamedTuple):
+    """What a rank sends: words to each rank (P,), words and messages in each layer (L,), int64."""
+
+    to: Longs
+    words: Longs
+    messages: Longs
+
+
+def sent_by(shard: Shard) -> Sent:
+    """Return what a rank sends. Pure."""
+    n_layers = len(shard.layers)
+    found = Sent(np.zeros(shard.size, np.int64), *np.zeros((2, n_layers), np.int64))
+    for k, layer in enumerate(shard.layers):
+        for destination, rows in layer.sends:
+            found.to[destination] += len(rows)
+            found.words[k] += len(rows)
+            found.messages[k] += len(rows) > 0
+    return found
+
+
+def traffic_figures(sent: Sequence[Sent], random: Traffic | None) -> dict[str, Any]:
+    """Return the figures. Pure.
+
+    sent : by rank. random : of a random plan, where it is known.
+
+    Returns
+    -------
+    pairs : words by sender and receiver, all layers. layers : by layer, words and messages of
+    all ranks together, the most words that a rank sends, and the same of the random plan.
+    """
+    words = np.stack([one.words for one in sent])
+    layers: dict[str, Any] = {
+        "words": words.sum(axis=0).tolist(),
+        "most_words": words.max(axis=0).tolist(),
+        "messages": np.stack([one.messages for one in sent]).sum(axis=0).tolist(),
+    }
+    if random is not None:
+        layers["random_words"] = random.words.sum(axis=1).tolist()
+        layers["random_messages"] = random.messages.sum(axis=1).tolist()
+    return {
+        "unit": "words per input",
+        "pairs": [one.to.tolist() for one in sent],
+        "layers": layers,
+    }
