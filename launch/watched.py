@@ -20,8 +20,8 @@ from pathlib import Path
 PASSED_ON = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
 FROM_THE_TERMINAL = 0x80
 """si_code of a signal that the kernel sends: mpirun has it too."""
-OWN_CODES = (0, 1, 2, 3, 128 + signal.SIGINT, 128 + signal.SIGTERM)
-"""Exit codes with which a rank ends by itself, and says why."""
+OWN_CODES = (0, 2, 3, 128 + signal.SIGINT, 128 + signal.SIGTERM)
+"""Exit codes with which all ranks end by themselves, and the first says why."""
 LOOK_S = 0.01
 PR_SET_PDEATHSIG = 1
 PROC = Path("/proc")

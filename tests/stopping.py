@@ -70,12 +70,12 @@ def ask(running, number):
     (running if passed_on else processes(running)[-1]).send_signal(number)
 
 
-def wait_for(condition, seconds=SECONDS):
-    """Wait until a condition holds."""
+def wait_for(condition, seconds=SECONDS, pause_s=0.01):
+    """Wait until a condition holds; look again after `pause_s`."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.01)
+        time.sleep(pause_s)
 
 
 def newest_number(root):
