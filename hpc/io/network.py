@@ -17,7 +17,6 @@ in a few flat datasets, because opening thousands of small ones costs seconds:
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from scipy import sparse
 
 from hpc.io import container
 from hpc.io.errors import FormatError, InputError
+from hpc.io.fingerprint import Fingerprint
 
 KIND = "network"
 VERSION = 1
@@ -123,8 +123,7 @@ class NetworkWriter:
         self._nnz: list[int] = []
         self._activations: list[str] = []
         self._clips: list[float] = []
-        self._counts_hash = hashlib.blake2b(digest_size=16)
-        self._columns_hash = hashlib.blake2b(digest_size=16)
+        self._pattern = Fingerprint()
         self._sets: dict[str, h5py.Dataset] = {}
 
     def append(self, layer: Layer) -> None:
@@ -165,8 +164,7 @@ class NetworkWriter:
         container.append(self._sets["indices"], rows.indices)
         container.append(self._sets["data"], rows.data)
         container.append(self._sets["bias"], rows.bias)
-        self._counts_hash.update(np.ascontiguousarray(np.diff(rows.indptr), np.int64).tobytes())
-        self._columns_hash.update(np.ascontiguousarray(rows.indices, np.int32).tobytes())
+        self._pattern.add(rows.indptr, rows.indices)
         self._sizes[-1] += len(rows.bias)
         self._nnz[-1] += len(rows.indices)
 
@@ -174,16 +172,9 @@ class NetworkWriter:
         """Write the header and return the fingerprint."""
         if not self._nnz:
             raise InputError("a network needs at least one layer")
-        fingerprint = self._fingerprint()
+        fingerprint = self._pattern.text(self._sizes)
         put_header(self._file, self._sizes, self._nnz, self._activations, self._clips, fingerprint)
         return fingerprint
-
-    def _fingerprint(self) -> str:
-        """Hash sizes, row lengths and columns, each as one stream: blocks play no part."""
-        whole = hashlib.blake2b(np.asarray(self._sizes, np.int64).tobytes(), digest_size=16)
-        whole.update(self._counts_hash.digest())
-        whole.update(self._columns_hash.digest())
-        return whole.hexdigest()
 
     def _create(self, dtype: np.dtype[np.floating]) -> None:
         if dtype.name not in FLOATS:

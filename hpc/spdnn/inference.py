@@ -1,4 +1,4 @@
-"""Inference: every sample of a file through the cut network.
+"""Inference: every sample of a file, or of an array, through the cut network.
 
 Samples are taken in rounds of one batch a replica, in order, so that replicas finish
 together and scores come out in order in bounded memory.
@@ -6,7 +6,6 @@ together and scores come out in order in bounded memory.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +18,8 @@ from hpc.comm.replicas import Replicas, replica_groups
 from hpc.comm.standing import Standing
 from hpc.comm.world import together
 from hpc.io.errors import InputError
-from hpc.io.samples import SamplesFile, open_samples
+from hpc.io.sample_arrays import Data, SampleArrays, samples_of
+from hpc.io.samples import SamplesFile
 from hpc.io.shard import Shard
 from hpc.report.gauges import Gauges
 from hpc.report.meter import DONE_BEFORE
@@ -68,7 +68,7 @@ class Inference:
 def infer(
     comm: MPI.Comm,
     shard: Shard,
-    x: str | os.PathLike[str],
+    x: Data,
     *,
     batch: int = 256,
     scores: ScoreSink | None = None,
@@ -80,7 +80,7 @@ def infer(
     standing: Standing | None = None,
     gauges: Gauges | None = None,
 ) -> Inference:
-    """Run all samples of file `x` through the network that `shard` is a share of. Collective.
+    """Run all samples of `x` through the network that `shard` is a share of. Collective.
 
     Parameters
     ----------
@@ -107,9 +107,9 @@ def infer(
                 raise InputError(f"batch {batch}: expected at least 1")
             check_waves(waves)
             check_place(shard, ranks)
-            with open_samples(x) as samples:
+            with samples_of(x) as samples:
                 check_inputs(samples, shard)
-        with open_samples(x) as samples:
+        with samples_of(x) as samples:
             runtime = Runtime(
                 ranks.group, kernel or default_kernel(), Stopwatch(), standing or Standing("input")
             )
@@ -135,7 +135,7 @@ class _Run:
         self,
         ranks: Replicas,
         shard: Shard,
-        samples: SamplesFile,
+        samples: SamplesFile | SampleArrays,
         batch: int,
         runtime: Runtime,
         merge: bool,

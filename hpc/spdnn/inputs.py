@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hpc.io.errors import InputError
+from hpc.io.sample_arrays import SampleArrays
 from hpc.io.samples import SamplesFile
 from hpc.io.shard import Shard
 
 Floats = npt.NDArray[np.floating]
+Samples = SamplesFile | SampleArrays
 
 
-def check_inputs(samples: SamplesFile, shard: Shard) -> None:
+def check_inputs(samples: Samples, shard: Shard) -> None:
     """Raise InputError if the inputs do not fit the network's first level."""
     if samples.header.width != shard.sizes[0]:
         raise InputError(
@@ -23,7 +25,7 @@ def check_inputs(samples: SamplesFile, shard: Shard) -> None:
         )
 
 
-def check_classes(samples: SamplesFile, shard: Shard) -> None:
+def check_classes(samples: Samples, shard: Shard) -> None:
     """Raise InputError if the labels need more outputs than the network has."""
     if samples.header.classes > shard.sizes[-1]:
         raise InputError(
@@ -41,7 +43,7 @@ class OwnInputs:
     rows : (n_in,) own rows of x^0, ascending.
     """
 
-    def __init__(self, samples: SamplesFile, rows: npt.NDArray[np.integer]) -> None:
+    def __init__(self, samples: Samples, rows: npt.NDArray[np.integer]) -> None:
         header = samples.header
         self.n_samples = header.n_samples
         self._packed, self._scale = header.packed, header.scale

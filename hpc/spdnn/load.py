@@ -1,4 +1,4 @@
-"""A rank's shard from files: from a sharded file, or from a network file and a plan in parallel.
+"""A rank's shard: from a sharded file, a network file and a plan in parallel, or from memory.
 
 The parallel way reads every byte of the network once, whatever P: each rank
 reads a contiguous share of each layer's rows and routes the rows to their owners.
@@ -7,6 +7,7 @@ reads a contiguous share of each layer's rows and routes the rows to their owner
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -20,10 +21,11 @@ from hpc.comm.world import together
 from hpc.io import container, network, sharded
 from hpc.io.errors import InputError
 from hpc.io.halo import CutLayer, Ints, Part, cut_layer, owned_ids
-from hpc.io.network import NetworkFile, NetworkHeader, open_network
+from hpc.io.layer_list import Given, header_of_layers, layer_list
+from hpc.io.network import FLOATS, NetworkFile, NetworkHeader, open_network
 from hpc.io.ownership import owned_range
 from hpc.io.plan import Plan, block_plan, check_parts, check_plan, read_plan
-from hpc.io.shard import LayerShard, Shard
+from hpc.io.shard import LayerShard, Shard, build_shard
 from hpc.spdnn.row_order import reorder
 
 Path = str | os.PathLike[str]
@@ -40,46 +42,75 @@ class Loaded:
 
 def load_shard(
     comm: MPI.Comm,
-    path: Path,
-    plan_path: Path | None = None,
+    source: Path | Sequence[Given],
+    plan: Path | Plan | None = None,
     dtype: str | None = None,
     replicas: int = 1,
 ) -> Loaded:
-    """Return this rank's share of a network or sharded file, rows reordered. Collective.
+    """Return this rank's share of a network, rows reordered. Collective.
 
-    plan_path : for a network file; without it the rows are cut in contiguous blocks.
-    dtype : 'float32' or 'float64'; the file's without it.
+    Parameters
+    ----------
+    comm : of all ranks.
+    source : network or sharded file; or the whole network in memory, the same on all ranks, see
+        `layer_list`.
+    plan : file or `Plan`, but for a sharded file; without it the rows are cut in contiguous
+        blocks.
+    dtype : 'float32' or 'float64'; the network's without it.
     replicas : groups of consecutive ranks that each load the whole network, so the cut is
         for comm.size / replicas ranks.
 
+    Returns
+    -------
+    The share, and what it took.
+
     Raises
     ------
-    AgreedError : on all ranks, if any rank finds its file bad, or the ranks cannot be split.
+    AgreedError : on all ranks, if any rank finds its file or network bad, or the ranks cannot
+        be split.
     """
     began = perf_counter()
     with replica_groups(comm, replicas) as ranks:
         job = "the job" if replicas == 1 else f"each of {replicas} replicas"
         with ranks.together():
-            shard, bytes_read = _read(ranks.group, path, plan_path, job)
+            if isinstance(source, str | os.PathLike):
+                shard, bytes_read = _read(ranks.group, source, plan, job)
+            else:
+                shard, bytes_read = _cut(ranks.group, source, plan, job), 0
             if dtype is not None and shard.dtype.name != dtype:
+                with together(ranks.group):
+                    _check_dtype(dtype)
                 shard = as_dtype(shard, np.dtype(dtype))
             reorder(shard)
     return Loaded(shard, perf_counter() - began, bytes_read)
 
 
-def _read(comm: MPI.Comm, path: Path, plan_path: Path | None, job: str) -> tuple[Shard, int]:
+def _check_dtype(dtype: str) -> None:
+    if dtype not in FLOATS:
+        raise InputError(f"dtype {dtype!r}: expected {' or '.join(FLOATS)}")
+
+
+def _cut(comm: MPI.Comm, network: Sequence[Given], plan: Path | Plan | None, job: str) -> Shard:
+    with together(comm):
+        layers = layer_list(network)
+        header = header_of_layers(layers)
+        plan = _plan(header, plan, comm.size, job)
+    return build_shard(layers, plan, comm.rank)
+
+
+def _read(comm: MPI.Comm, path: Path, plan: Path | Plan | None, job: str) -> tuple[Shard, int]:
     with together(comm):
         kind = container.format_of(path)
-        _check_usage(kind, path, plan_path)
+        _check_usage(kind, path, plan)
     if kind == sharded.KIND:
         return _read_sharded(comm, path, job)
-    return _read_network(comm, path, plan_path, job)
+    return _read_network(comm, path, plan, job)
 
 
-def _check_usage(kind: str, path: Path, plan_path: Path | None) -> None:
+def _check_usage(kind: str, path: Path, plan: Path | Plan | None) -> None:
     if kind not in (sharded.KIND, network.KIND):
         raise InputError(f"{path}: a {kind} file, expected a network or a sharded network")
-    if kind == sharded.KIND and plan_path is not None:
+    if kind == sharded.KIND and plan is not None:
         raise InputError(f"{path}: is sharded, so it holds its plan; leave --plan out")
 
 
@@ -94,11 +125,11 @@ def _read_sharded(comm: MPI.Comm, path: Path, job: str) -> tuple[Shard, int]:
 
 
 def _read_network(
-    comm: MPI.Comm, path: Path, plan_path: Path | None, job: str
+    comm: MPI.Comm, path: Path, asked: Path | Plan | None, job: str
 ) -> tuple[Shard, int]:
     with together(comm):
         header = network.read_header(path)
-        plan = _plan(header, plan_path, comm.size, job)
+        plan = _plan(header, asked, comm.size, job)
     layers: list[LayerShard] = []
     with open_network(path) as file:
         for k in range(header.n_layers):
@@ -111,14 +142,17 @@ def _read_network(
     return shard, bytes_read
 
 
-def _plan(header: NetworkHeader, plan_path: Path | None, size: int, job: str) -> Plan:
+def _plan(header: NetworkHeader, asked: Path | Plan | None, size: int, job: str) -> Plan:
     check_parts(size, header, "ranks")
-    if plan_path is None:
+    if asked is None:
         return block_plan(header.sizes, size, header.fingerprint)
-    plan = read_plan(plan_path)
+    where = "plan" if isinstance(asked, Plan) else str(asked)
+    plan = asked if isinstance(asked, Plan) else read_plan(asked)
     if plan.parts != size and job != "the job":
-        raise InputError(f"{plan_path}: made for {plan.parts} ranks, {job} has {size}")
-    check_plan(plan, header, size, str(plan_path))
+        raise InputError(f"{where}: made for {plan.parts} ranks, {job} has {size}")
+    if isinstance(asked, Plan) and not plan.fingerprint:  # made in memory: sizes are checked
+        plan = replace(plan, fingerprint=header.fingerprint)
+    check_plan(plan, header, size, where)
     return plan
 
 

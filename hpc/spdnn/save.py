@@ -14,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 from mpi4py.util.dtlib import from_numpy_dtype
+from scipy import sparse
 
+from hpc.comm.replicas import replica_groups
 from hpc.comm.route import item_order, route_rows
 from hpc.comm.tags import Tag
 from hpc.io import container, network
-from hpc.io.network import NetworkWriter, Rows
+from hpc.io.network import Layer, NetworkWriter, Rows
 from hpc.io.ownership import block_owners, owned_range
 from hpc.io.shard import LayerShard, Shard
 
@@ -46,6 +48,70 @@ def save_network(
             for block in _in_file_order(comm, rows, shard.ids[k + 1], shard.sizes[k + 1]):
                 if writer is not None:
                     writer.add_rows(block)
+
+
+def save_trained(
+    comm: MPI.Comm,
+    path: str | os.PathLike[str],
+    shard: Shard,
+    values: Sequence[Floats],
+    biases: Sequence[Floats],
+    replicas: int = 1,
+) -> None:
+    """Write a trained network once: the first replica does, all have the same. Collective.
+
+    Parameters
+    ----------
+    comm : of all ranks. path : file to write. shard, values, biases : see `save_network`.
+    replicas : as it was trained.
+    """
+    with replica_groups(comm, replicas) as ranks, ranks.together():
+        if ranks.number == 0:
+            save_network(ranks.group, path, shard, values, biases)
+
+
+def gather_trained(
+    comm: MPI.Comm,
+    shard: Shard,
+    values: Sequence[Floats],
+    biases: Sequence[Floats],
+    replicas: int = 1,
+) -> list[Layer] | None:
+    """Return a trained network as a whole on rank 0; None elsewhere. Collective.
+
+    Parameters
+    ----------
+    comm : of all ranks. shard, values, biases : see `save_network`. replicas : as it was trained.
+
+    Returns
+    -------
+    Its layers, in the order of the network's rows.
+    """
+    with replica_groups(comm, replicas) as ranks, ranks.together():
+        whole = [
+            _whole_layer(ranks.group, shard, k, values[k], biases[k])
+            for k in range(0 if ranks.number else len(shard.layers))
+        ]
+    layers = [layer for layer in whole if layer is not None]
+    return layers if comm.rank == 0 else None
+
+
+def _whole_layer(
+    comm: MPI.Comm, shard: Shard, k: int, values: Floats, bias: Floats
+) -> Layer | None:
+    """Return layer k on rank 0. Collective."""
+    layer = shard.layers[k]
+    rows = global_rows(layer, shard.ids[k], values, bias)
+    blocks = list(_in_file_order(comm, rows, shard.ids[k + 1], shard.sizes[k + 1]))
+    if comm.rank:
+        return None
+    shape = (shard.sizes[k + 1], shard.sizes[k])
+    parts = [
+        sparse.csr_array((b.data, b.indices, b.indptr), shape=(len(b.bias), shape[1]))
+        for b in blocks
+    ]
+    whole = sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return Layer(whole, np.concatenate([b.bias for b in blocks]), layer.activation, layer.clip)
 
 
 @contextlib.contextmanager

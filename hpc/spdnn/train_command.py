@@ -10,7 +10,7 @@ from typing import Any
 from mpi4py import MPI
 
 from hpc.comm.checkpointing import Stopped, say_stopped
-from hpc.comm.replicas import group_size, replica_groups
+from hpc.comm.replicas import group_size
 from hpc.comm.standing import Standing
 from hpc.comm.surroundings import surroundings
 from hpc.comm.watchdog import watched
@@ -26,7 +26,7 @@ from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
 from hpc.spdnn.position import Epoch
 from hpc.spdnn.run_figures import describe_run, per_rank, rank_table, ranks_text
-from hpc.spdnn.save import save_network
+from hpc.spdnn.save import save_trained
 from hpc.spdnn.traffic_figures import keep_traffic
 from hpc.spdnn.training import Training, TrainOptions, train
 
@@ -84,18 +84,13 @@ def _run(args: argparse.Namespace, world: MPI.Comm) -> int:
                     gauges=record.gauges,
                 )
             if args.out:
-                _save(args, comm, loaded, result)
+                save_trained(
+                    comm, args.out, loaded.shard, result.values, result.biases, args.replicas
+                )
             described = describe_run(comm, args, local, loaded.shard)
             keep_traffic(comm, args, loaded.shard, record)
             _report(args, comm, loaded, result, described, record)
     return 0
-
-
-def _save(args: argparse.Namespace, comm: MPI.Comm, loaded: Loaded, result: Training) -> None:
-    """Write the trained network: the first replica does, all have the same."""
-    with replica_groups(comm, args.replicas) as ranks, ranks.together():
-        if ranks.number == 0:
-            save_network(ranks.group, args.out, loaded.shard, result.values, result.biases)
 
 
 def _check(args: argparse.Namespace, rank: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,7 +14,7 @@ from hpc.comm.standing import Standing
 from hpc.comm.world import AgreedError, together
 from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
-from hpc.io.samples import open_samples
+from hpc.io.sample_arrays import Data, samples_of
 from hpc.io.shard import Shard
 from hpc.report.gauges import Gauges
 from hpc.report.meter import DONE_BEFORE
@@ -35,8 +34,7 @@ from hpc.spdnn.trainer import GRADIENTS, Trainer
 
 Floats = npt.NDArray[np.floating]
 Longs = npt.NDArray[np.int64]
-Path = str | os.PathLike[str]
-Data = tuple[OwnInputs, npt.NDArray[np.int32]]
+Kept = tuple[OwnInputs, npt.NDArray[np.int32]]
 
 
 @dataclass(frozen=True)
@@ -104,10 +102,10 @@ class Training:
 def train(
     comm: MPI.Comm,
     shard: Shard,
-    x: Path,
+    x: Data,
     options: TrainOptions,
     *,
-    test: Path | None = None,
+    test: Data | None = None,
     kernel: Kernel | None = None,
     replicas: int = 1,
     checkpoint: CheckpointOptions | None = None,
@@ -118,7 +116,7 @@ def train(
 ) -> Training:
     """Train the network that `shard` is a share of on the labelled samples of `x`. Collective.
 
-    test : another labelled file, evaluated at the end.
+    test : more labelled samples, evaluated at the end.
     replicas : how many groups of consecutive ranks share each minibatch; each has the whole
         network, so `shard` is this rank's share for comm.size / replicas ranks, loaded over
         the group of `replica_groups(comm, replicas)`. The step is the same to rounding.
@@ -137,8 +135,8 @@ def train(
         with together(comm):
             options.check()
             check_place(shard, ranks)
-            data = _load(shard, x)
-            held_out = _load(shard, test) if test is not None else None
+            data = _load(shard, x, "x")
+            held_out = _load(shard, test, "test") if test is not None else None
             split = split_samples(data[0].n_samples, options.validation, options.seed)
         standing = standing or Standing()
         standing.base = ranks.number * ranks.group.size
@@ -163,8 +161,8 @@ def train(
         return _result(trainer, position, keeper, accuracy)
 
 
-def _load(shard: Shard, path: Path) -> Data:
-    with open_samples(path) as samples:
+def _load(shard: Shard, data: Data, name: str) -> Kept:
+    with samples_of(data, name) as samples:
         check_inputs(samples, shard)
         check_classes(samples, shard)
         return OwnInputs(samples, shard.ids[0]), samples.labels()
@@ -192,7 +190,7 @@ class _Session:
         """Return the mean loss of the last step, None before the first."""
         return self._loss
 
-    def epoch(self, data: Data, training: Longs, validation: Longs) -> None:
+    def epoch(self, data: Kept, training: Longs, validation: Longs) -> None:
         """Train on what is left of `training` in this epoch, and evaluate on `validation`."""
         options, clock, at = self._options, self._trainer.clock, self.position
         clock.restart()
@@ -212,7 +210,7 @@ class _Session:
         loss, accuracy = at.loss / len(training), at.right / len(training)
         at.end_epoch(Epoch(at.epoch + 1, loss, accuracy, held_out[0], held_out[1], seconds))
 
-    def evaluate(self, data: Data, chosen: Longs) -> tuple[float, float]:
+    def evaluate(self, data: Kept, chosen: Longs) -> tuple[float, float]:
         """Return the mean loss and the accuracy over samples `chosen`."""
         loss, right = 0.0, 0
         for start in range(0, len(chosen), self._options.batch):

@@ -1,0 +1,120 @@
+"""A network in memory: a list of layers, as users have them, checked and put into order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hpc.io.errors import InputError
+from hpc.io.fingerprint import Fingerprint
+from hpc.io.network import (
+    ACTIVATIONS,
+    CHALLENGE_CLIP,
+    FLOATS,
+    Layer,
+    NetworkHeader,
+    Rows,
+    check_rows,
+)
+
+Given = Layer | tuple[Any, ...]
+"""A layer, or its (weight, bias, activation) or (weight, bias, activation, clip)."""
+
+
+def layer_list(network: Sequence[Given]) -> list[Layer]:
+    """Return the layers of a user's network.
+
+    Parameters
+    ----------
+    network : of each layer a `Layer` or its parts. weight : (n_out, n_in), any matrix of scipy or
+        a dense array; bias : (n_out,), a number, or None for 0; activation : of ACTIVATIONS;
+        clip : of clipped-relu. All weights are float32, or all float64.
+
+    Returns
+    -------
+    CSR layers with sorted columns; what had that form is not copied.
+
+    Raises
+    ------
+    InputError : names the layer (from 1) and what is wrong with it.
+    """
+    if not network:
+        raise InputError("network: no layers")
+    layers = [_layer(given, f"network: layer {k}") for k, given in enumerate(network, 1)]
+    for k, (below, layer) in enumerate(pairwise(layers), 2):
+        if layer.weight.shape[1] != below.weight.shape[0]:
+            raise InputError(
+                f"network: layer {k} takes {layer.weight.shape[1]} inputs, the level below it has "
+                f"{below.weight.shape[0]} neurons"
+            )
+    dtypes = sorted({layer.weight.dtype.name for layer in layers})
+    if len(dtypes) > 1:
+        raise InputError(f"network: weights of {' and '.join(dtypes)}, expected one dtype")
+    return layers
+
+
+def _layer(given: Given, where: str) -> Layer:
+    if isinstance(given, Layer):
+        given = (given.weight, given.bias, given.activation, given.clip)
+    if not isinstance(given, tuple) or len(given) not in (3, 4):
+        raise InputError(f"{where}: expected (weight, bias, activation) or a Layer")
+    weight, bias, activation, *clip = given
+    matrix = _csr(weight, where)
+    if activation not in ACTIVATIONS:
+        raise InputError(
+            f"{where}: activation {activation!r}, expected one of {', '.join(ACTIVATIONS)}"
+        )
+    n_out, n_in = matrix.shape
+    values = np.asarray(0.0 if bias is None else bias)
+    if values.shape not in ((), (n_out,)):
+        raise InputError(f"{where}: bias of shape {values.shape}, expected ({n_out},)")
+    values = np.ascontiguousarray(np.broadcast_to(values, (n_out,)), matrix.dtype)
+    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    check_rows(Rows(indptr, indices, matrix.data, values), n_in, where)
+    return Layer(matrix, values, activation, float(clip[0]) if clip else CHALLENGE_CLIP)
+
+
+def _csr(weight: Any, where: str) -> sparse.csr_array:
+    try:
+        matrix = sparse.csr_array(weight)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: weight is no matrix ({error})") from error
+    if matrix.ndim != 2 or matrix.dtype.name not in FLOATS:
+        raise InputError(
+            f"{where}: weight of shape {matrix.shape} {matrix.dtype}, expected a matrix of "
+            f"{' or '.join(FLOATS)}"
+        )
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def header_of_layers(layers: Sequence[Layer]) -> NetworkHeader:
+    """Return the header that a file of these layers would have. Pure.
+
+    Parameters
+    ----------
+    layers : from `layer_list`.
+
+    Returns
+    -------
+    The header; its path is 'network', for messages.
+    """
+    sizes = (layers[0].weight.shape[1], *(layer.weight.shape[0] for layer in layers))
+    pattern = Fingerprint()
+    for layer in layers:
+        pattern.add(layer.weight.indptr, layer.weight.indices)
+    return NetworkHeader(
+        "network",
+        sizes,
+        tuple(layer.weight.nnz for layer in layers),
+        tuple(layer.activation for layer in layers),
+        tuple(layer.clip for layer in layers),
+        layers[0].weight.dtype,
+        pattern.text(sizes),
+    )
