@@ -8,6 +8,8 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpc import __version__
 from hpc.comm.interrupt import end_on_signals
@@ -17,8 +19,13 @@ from hpc.doctor import commands as doctor
 from hpc.io.container import remove_partials
 from hpc.io.errors import EXIT_BAD_INPUT, InputError
 from hpc.pipebd import commands as pipebd
+from hpc.report import commands as report
+from hpc.report.failure_option import can_shrink, fewer_options, shrinks
 from hpc.report.options import Parser
 from hpc.spdnn import commands as spdnn
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -33,6 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     spdnn.add_parser(engines)
     pipebd.add_parser(engines)
     doctor.add_parser(engines)
+    report.add_parser(engines)
     return parser
 
 
@@ -54,7 +62,33 @@ def main(argv: Sequence[str]) -> int:
         end_for_launcher(launched_rank(), wrong)
     from hpc.comm.world import run_program
 
-    return run_program(lambda: args.run(args, world), world)
+    return run_program(lambda: _run(args, world), world)
+
+
+def _run(args: argparse.Namespace, world: MPI.Intracomm) -> int:
+    """Run a command under MPI; when ranks die and it is asked for, again on those that are left."""
+    if not can_shrink(args):
+        return int(args.run(args, world))
+    from hpc.comm.checkpoint_start import newest_number
+    from hpc.comm.survival import survive
+    from hpc.comm.world import together
+
+    with together(world):
+        shrinking = shrinks(args)
+        if shrinking:  # that it could be done is known before any work
+            fewer_options(args, max(1, world.size - 1), 0)
+    if not shrinking:
+        return int(args.run(args, world))
+    after = newest_number(world, Path(args.checkpoint))
+
+    def attempt(comm: MPI.Intracomm) -> int:
+        if comm.size == world.size:
+            return int(args.run(args, comm))
+        with together(comm):
+            left = fewer_options(args, comm.size, after)
+        return int(args.run(left, comm))
+
+    return survive(world, attempt)
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:

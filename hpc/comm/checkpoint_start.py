@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mpi4py import MPI
@@ -61,7 +62,8 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
     found = comm.bcast(numbers(options.root))
     newest = found[0] if found else 0
     broken: set[int] = set()
-    for number in [] if options.fresh else found:
+    after = newest if options.fresh else options.after
+    for number in (number for number in found if number > after):
         index = _complete(comm, options, number)
         if index is not None:
             _check_run(comm, index, run)
@@ -70,6 +72,16 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
             return Start(newest, index, frozenset(broken))
         broken.add(number)
     return Start(newest, None, frozenset(broken))
+
+
+def newest_number(comm: MPI.Comm, root: Path) -> int:
+    """Return the number of the newest checkpoint in a folder, whole or not; 0 without. Collective.
+
+    The same on all ranks.
+    """
+    with together(comm):
+        found = numbers(root) if comm.rank == 0 and root.is_dir() else []
+    return int(comm.bcast(found[0] if found else 0))
 
 
 def _complete(comm: MPI.Comm, options: CheckpointOptions, number: int) -> Index | None:

@@ -8,7 +8,9 @@ have written, sizes and digests go to the first rank, whose thread writes the in
 
 from __future__ import annotations
 
+import contextlib
 import signal
+from collections.abc import Iterator
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -155,9 +157,13 @@ class Checkpoints:
         self._close()
 
     def _close(self) -> None:
+        self.abandon()
+        self._agreement.free()
+
+    def abandon(self) -> None:
+        """Wait for what this rank is writing, and write no more. Local."""
         self._part.close()
         self._index.close()
-        self._agreement.free()
 
 
 class NoCheckpoints:
@@ -170,6 +176,17 @@ class NoCheckpoints:
 
     def finish(self) -> None:
         """Do nothing."""
+
+
+@contextlib.contextmanager
+def kept(keeper: Checkpoints) -> Iterator[None]:
+    """Finish `keeper` after the block; abandon it when MPI fails, as others may be gone."""
+    try:
+        yield
+        keeper.finish()
+    except MPI.Exception:
+        keeper.abandon()
+        raise
 
 
 def say_stopped(comm: MPI.Comm, stopped: Stopped) -> int:

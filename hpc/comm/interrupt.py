@@ -17,6 +17,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from hpc.comm.ending import end_process
+
 ENDING = (signal.SIGINT, signal.SIGTERM)
 ASKING = signal.SIGUSR1
 """Asks a run with checkpoints to stop; all others go on."""
@@ -65,12 +67,13 @@ class _Reader:
     @contextlib.contextmanager
     def stop_requests(self) -> Iterator[StopRequest]:
         with self._lock:
-            self._taking = self._early
+            outer, self._taking = self._taking, self._early
         try:
             yield self._taking
         finally:
-            with self._lock:
-                self._taking, self._early = None, StopRequest()
+            if outer is None:
+                with self._lock:
+                    self._taking, self._early = None, StopRequest()
 
 
 _reader = _Reader()  # signals are the process's, and so is what is done about them
@@ -80,7 +83,8 @@ def stop_requests() -> contextlib.AbstractContextManager[StopRequest]:
     """Return a context in which the first signal is noted, and not obeyed.
 
     It yields what notes it. A second SIGINT or SIGTERM ends the process as outside; a SIGUSR1
-    from before counts. Without `end_on_signals` nothing is ever noted.
+    from before counts, and one from an inner such context in an outer. Without `end_on_signals`
+    nothing is ever noted.
     """
     return _reader.stop_requests()
 
@@ -106,7 +110,7 @@ def end_on_signals(first: bool, cleanup: Callable[[], None]) -> None:
         cleanup()
         if first:
             _say(f"interrupted ({_name(number)}); nothing half written is left")
-        os._exit(128 + number)
+        end_process(128 + number)
 
     threading.Thread(target=wait, name="signals", daemon=True).start()
 

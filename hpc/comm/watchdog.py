@@ -16,6 +16,7 @@ from time import monotonic
 
 from mpi4py import MPI
 
+from hpc.comm.ending import end_process, outlived
 from hpc.comm.standing import Standing
 from hpc.io.container import remove_partials
 
@@ -122,6 +123,7 @@ def _end() -> None:
     last_resort = threading.Timer(ABORT_S, os._exit, (EXIT_STALLED,))
     last_resort.daemon = True
     last_resort.start()
-    if MPI.COMM_WORLD.size > 1 and MPI.Query_thread() == MPI.THREAD_MULTIPLE:
+    together = MPI.COMM_WORLD.size > 1 and not outlived()
+    if together and MPI.Query_thread() == MPI.THREAD_MULTIPLE:
         MPI.COMM_WORLD.Abort(EXIT_STALLED)
-    os._exit(EXIT_STALLED)
+    end_process(EXIT_STALLED)

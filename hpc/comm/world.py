@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from mpi4py import MPI
 
+from hpc.comm.ending import end_process, outlived
 from hpc.io.errors import EXIT_BAD_INPUT, InputError
 
 LAST_WORDS_S = 0.3
@@ -60,24 +61,34 @@ def together(comm: MPI.Comm) -> Iterator[None]:
 def run_program(main: Callable[[], int], comm: MPI.Comm) -> int:
     """Run an MPI program and return its exit code; never strands a peer.
 
-    An AgreedError is printed once, by rank 0, and is exit code 2. Anything else that a rank
-    raises ends the whole job by Abort, with the rank, the message and the traceback.
+    Where `outcome` finds something on this rank alone, the whole job ends by Abort.
+    """
+    code, alone = outcome(main, comm)
+    if alone:
+        _abort(comm, code)
+    return code
+
+
+def outcome(main: Callable[[], int], comm: MPI.Comm) -> tuple[int, bool]:
+    """Run an MPI program; return its exit code, and whether peers may wait for this rank.
+
+    An AgreedError is printed once, by rank 0, and is exit code 2. Anything else that is raised is
+    of this rank alone; it is said with the rank, the message and the traceback.
     """
     try:
-        return main()
+        return main(), False
     except AgreedError as error:
         if comm.rank == 0:
             print(f"hpc: error: {error}", file=sys.stderr, flush=True)
-        return EXIT_BAD_INPUT
+        return EXIT_BAD_INPUT, False
     except InputError as error:
         print(f"[rank {comm.rank}] hpc: error: {error}", file=sys.stderr, flush=True)
-        _abort(comm, EXIT_BAD_INPUT)
+        return EXIT_BAD_INPUT, True
     except Exception:
         host = MPI.Get_processor_name()
         print(f"[rank {comm.rank} on {host}] uncaught exception", file=sys.stderr)
         traceback.print_exc()
-        _abort(comm, 1)
-    return 1
+        return 1, True
 
 
 def _abort(comm: MPI.Comm, code: int) -> None:
@@ -85,5 +96,7 @@ def _abort(comm: MPI.Comm, code: int) -> None:
     sys.stderr.flush()
     if comm.size > 1:
         time.sleep(LAST_WORDS_S)  # the launcher drops what it has not read when it ends the job
+        if outlived():
+            end_process(code)
         comm.Abort(code)
     sys.exit(code)

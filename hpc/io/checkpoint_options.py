@@ -25,9 +25,13 @@ class Every:
 
 @dataclass(frozen=True)
 class CheckpointOptions:
-    """root : the folder. keep : complete ones. fresh : begin anew, whatever is there."""
+    """root : the folder. keep : complete ones. fresh : begin anew, whatever is there.
+
+    after : go on only from those with a larger number.
+    """
 
     root: Path
     every: Every
     keep: int = DEFAULT_KEEP
     fresh: bool = False
+    after: int = 0

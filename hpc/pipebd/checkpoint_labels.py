@@ -13,7 +13,7 @@ from mpi4py import MPI
 
 from hpc.comm.buffers import Transport
 from hpc.comm.checkpoint_start import find_start
-from hpc.comm.checkpointing import Checkpoints, NoCheckpoints
+from hpc.comm.checkpointing import Checkpoints, NoCheckpoints, kept
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.world import together
 from hpc.io.checkpoint import Index
@@ -105,5 +105,5 @@ def labels_progress(
         progress.keeper = Checkpoints(
             comm, keeping.options, keeping.run, start, source, asked, until=transport.wait
         )
-        yield progress
-        progress.keeper.finish()
+        with kept(progress.keeper):
+            yield progress

@@ -18,7 +18,7 @@ from mpi4py import MPI
 
 from hpc.comm.buffers import Transport
 from hpc.comm.checkpoint_start import find_start
-from hpc.comm.checkpointing import Checkpoints, NoCheckpoints, Stopped
+from hpc.comm.checkpointing import Checkpoints, NoCheckpoints, Stopped, kept
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.world import together
 from hpc.io.checkpoint import Index
@@ -122,12 +122,12 @@ def relay_progress(
             comm, keeping.options, keeping.run, start, source, asked, delay, transport.wait
         )
         try:
-            yield progress
+            with kept(progress.keeper):
+                yield progress
         except Stopped:
             transport.finish()
             transport.abandon()
             raise
-        progress.keeper.finish()
 
 
 class _Blocks:

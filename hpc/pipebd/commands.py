@@ -8,7 +8,9 @@ from typing import Any
 
 from hpc.io.errors import run_tool
 from hpc.pipebd import plan_cli, timeline_command
+from hpc.pipebd.fewer_ranks import fewer
 from hpc.report.checkpoint_options import add_checkpoint
+from hpc.report.failure_option import add_on_failure
 from hpc.report.options import add_common
 from hpc.report.stall_option import add_stall
 
@@ -34,6 +36,7 @@ def _teacher(commands: Any) -> None:
     _training(parser, epochs=10, lr="0.05")
     parser.add_argument("--out", metavar="FILE.pt", help="weights, under torchvision's names")
     add_checkpoint(parser)
+    add_on_failure(parser)
     _runs(parser, "teacher")
 
 
@@ -70,6 +73,7 @@ def _train(commands: Any) -> None:
     )
     add_stall(parser)
     add_checkpoint(parser)
+    add_on_failure(parser, fewer)
     _runs(parser, "train")
 
 
@@ -84,6 +88,7 @@ def _finetune(commands: Any) -> None:
     _training(parser, epochs=5, lr="1e-4")
     parser.add_argument("--out", metavar="FILE.pt", help="the tuned student")
     add_checkpoint(parser)
+    add_on_failure(parser)
     _runs(parser, "finetune")
 
 
@@ -101,6 +106,7 @@ def _retrain(commands: Any) -> None:
     _training(parser, epochs=100, lr="the workload's")
     parser.add_argument("--out", metavar="FILE.pt", help="the trained network")
     add_checkpoint(parser)
+    add_on_failure(parser)
     _runs(parser, "retrain")
 
 

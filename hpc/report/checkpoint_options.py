@@ -48,6 +48,7 @@ def add_checkpoint(parser: argparse.ArgumentParser) -> None:
         "--keep", type=int, metavar="K", help=f"how many complete ones (default {DEFAULT_KEEP})"
     )
     group.add_argument("--fresh", action="store_true", help="ignore the checkpoints there are")
+    parser.set_defaults(checkpoint_after=0)
 
 
 def checkpoint_options(args: argparse.Namespace) -> CheckpointOptions | None:
@@ -68,4 +69,5 @@ def checkpoint_options(args: argparse.Namespace) -> CheckpointOptions | None:
     if not args.checkpoint:
         raise InputError("--checkpoint: expected the name of a folder")
     every = parse_every(DEFAULT_EVERY if args.every is None else args.every)
-    return CheckpointOptions(Path(args.checkpoint), every, keep, args.fresh)
+    root = Path(args.checkpoint)
+    return CheckpointOptions(root, every, keep, args.fresh, args.checkpoint_after)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from hpc.comm.checkpoint_start import find_start
-from hpc.comm.checkpointing import Checkpoints, NoCheckpoints
+from hpc.comm.checkpointing import Checkpoints, NoCheckpoints, kept
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.replicas import Replicas
 from hpc.comm.world import together
@@ -66,8 +66,8 @@ def checkpoints(
                 _check_epochs(position, epochs)
                 state.load(start.index, ranks.group.rank)
         keeper = Checkpoints(ranks.world, options, run, start, state, asked)
-        yield keeper, position
-        keeper.finish()
+        with kept(keeper):
+            yield keeper, position
 
 
 def _check_epochs(position: Position, epochs: int) -> None:

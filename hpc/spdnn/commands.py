@@ -7,6 +7,7 @@ from typing import Any
 
 from hpc.io.errors import run_tool
 from hpc.report.checkpoint_options import add_checkpoint
+from hpc.report.failure_option import add_on_failure
 from hpc.report.options import add_common
 from hpc.report.stall_option import add_stall
 
@@ -85,6 +86,15 @@ def _train(commands: Any) -> None:
     parser.add_argument("--test", metavar="FILE", help="evaluate on these inputs at the end")
     parser.add_argument("--out", metavar="FILE", help="the trained network")
     add_checkpoint(parser)
+    add_on_failure(parser, _fewer)
+    parser.add_argument(
+        "--spare-plan",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="plan for the ranks that are left when others have died; may be given for several "
+        "numbers of them (default: blocks of rows)",
+    )
     add_stall(parser)
     add_common(parser)
     parser.set_defaults(run=_run_train)
@@ -154,6 +164,12 @@ def _run_infer(args: argparse.Namespace, comm: Any) -> int:
     from hpc.spdnn.infer_command import run
 
     return run(args, comm)
+
+
+def _fewer(args: argparse.Namespace, ranks: int) -> argparse.Namespace:
+    from hpc.spdnn.fewer_ranks import fewer
+
+    return fewer(args, ranks)
 
 
 def _run_train(args: argparse.Namespace, comm: Any) -> int:

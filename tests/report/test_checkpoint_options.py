@@ -13,7 +13,8 @@ from hpc.report.checkpoint_options import checkpoint_options, parse_every
 
 
 def given(**changes):
-    return Namespace(**({"checkpoint": "c", "every": None, "keep": None, "fresh": False} | changes))
+    options = {"checkpoint": "c", "every": None, "keep": None, "fresh": False}
+    return Namespace(**options | {"checkpoint_after": 0} | changes)
 
 
 @pytest.mark.parametrize(

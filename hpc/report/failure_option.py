@@ -1,0 +1,63 @@
+"""The option of commands that can outlive the death of a rank: `--on-failure`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from hpc.io.errors import InputError
+
+Fewer = Callable[[argparse.Namespace, int], argparse.Namespace]
+"""Returns the options of a run for so many ranks, fewer than it was begun with; may not change
+those it is given. Raises InputError for what fewer ranks cannot do."""
+
+
+def add_on_failure(
+    parser: argparse.ArgumentParser, fewer: Fewer = lambda args, ranks: args
+) -> None:
+    """Add --on-failure to a command with --checkpoint. fewer : what else changes then."""
+    parser.add_argument(
+        "--on-failure",
+        choices=("abort", "shrink"),
+        default="abort",
+        help="when a rank dies: abort the job (default), or shrink it to the ranks that are left, "
+        "which go on from the newest checkpoint (needs --checkpoint and Open MPI's mpirun "
+        "--with-ft ulfm)",
+    )
+    parser.set_defaults(fewer=fewer)
+
+
+def can_shrink(args: argparse.Namespace) -> bool:
+    """Return whether a command has the option."""
+    return hasattr(args, "on_failure")
+
+
+def shrinks(args: argparse.Namespace) -> bool:
+    """Return whether a command that has the option is to outlive deaths.
+
+    Raises
+    ------
+    InputError : it is, and keeps no checkpoints; it is not, and has options for that.
+    """
+    if args.on_failure != "shrink":
+        if getattr(args, "spare_plan", None):
+            raise InputError("--spare-plan: is for runs with --on-failure shrink")
+        return False
+    if args.checkpoint is None:
+        raise InputError("--on-failure shrink: is for runs with --checkpoint DIR")
+    return True
+
+
+def fewer_options(args: argparse.Namespace, ranks: int, after: int) -> argparse.Namespace:
+    """Return the options with which `ranks` that are left go on.
+
+    after : with --fresh, only checkpoints with a larger number are of this run.
+
+    Raises
+    ------
+    InputError : see `Fewer`.
+    """
+    found: argparse.Namespace = args.fewer(args, ranks)
+    return argparse.Namespace(
+        **vars(found) | {"fresh": False, "checkpoint_after": after if args.fresh else 0}
+    )
