@@ -24,7 +24,7 @@ import numpy as np
 from mpi4py import MPI
 
 from hpc.report.stopwatch import Stopwatch
-from hpc.spdnn.forward import Forward
+from hpc.spdnn.forward import Forward, plan_forward
 from hpc.spdnn.inputs import OwnInputs
 from hpc.spdnn.kernels import kernel
 from hpc.spdnn.levels import level_rows, panel_shape
@@ -95,7 +95,7 @@ def planned(runtime: Runtime, shard: object, batch: int, waves: int) -> Forward:
         side[...] = 0.5
     levels = [memory[k % sides][: n * batch].reshape(panels, n, width) for k, n in enumerate(rows)]
     biases = [layer.bias for layer in shard.layers]
-    return Forward(runtime, shard, layer_weights(shard), biases, levels, waves=waves)
+    return plan_forward(runtime, shard, layer_weights(shard), biases, levels, waves=waves)
 
 
 def kernels(forward: Forward) -> None:

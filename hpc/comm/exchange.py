@@ -161,7 +161,7 @@ class SendRing:
     """
 
     def __init__(self, size: int, dtype: npt.DTypeLike, depth: int = 2) -> None:
-        self._buffers = [np.empty(size, dtype) for _ in range(depth)]
+        self._buffers = [np.full(size, 0, dtype) for _ in range(depth)]
         self._users: list[Exchange | None] = [None] * depth
 
     def buffer(

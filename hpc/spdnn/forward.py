@@ -30,48 +30,19 @@ class Forward:
 
     Parameters
     ----------
-    runtime : its communicator has shard.size ranks.
-    shard : this rank's share.
-    weights : per layer [core, parts ...], from `runtime.layer_weights`.
-    biases : per layer (n_out,).
+    layers : of each layer its waves, from `plan_layer`.
     levels : L+1 arrays (panels, n_ext, width), from `hpc.spdnn.levels`. Own rows of level 0
         are the input, own rows of the last level the output. Level 0 may hold 0/1 inputs as
         words of 64 columns, (panels, n_ext, 1) uint64. Two levels in a row share no memory;
         with several waves, three.
-    buffers : to share with other passes that never run at the same time; with a ring for every
-        wave.
-    waves : into how many waves the panels are divided, at most one a panel. The same on all ranks.
     deep : run one wave through all layers, then the next, as a rank without peers may: its levels
         stay in the cache. Levels then share memory panel by panel only.
-    first : number of the first of these layers in the network, for who asks where a run stands.
     """
 
     def __init__(
-        self,
-        runtime: Runtime,
-        shard: Shard,
-        weights: list[list[Weights]],
-        biases: list[Floats],
-        levels: list[Floats],
-        buffers: Buffers | None = None,
-        waves: int = 1,
-        deep: bool = False,
-        first: int = 0,
+        self, layers: list[list[ForwardLayer]], levels: list[Floats], deep: bool = False
     ) -> None:
-        panels, _, width = levels[0].shape
-        spans = wave_spans(panels, waves)
-        buffers = buffers or plan_buffers(shard, panels, width, levels[0].dtype, len(spans))
-        self.levels, self._deep = levels, deep
-        self.layers = [
-            [
-                ForwardLayer(
-                    runtime, buffers, buffers.boundaries[wave], k, layer, weights[k], biases[k],
-                    (levels[k][span], levels[k + 1][span]), first + k,
-                )
-                for wave, span in enumerate(spans)
-            ]
-            for k, layer in enumerate(shard.layers)
-        ]  # fmt: skip
+        self.layers, self.levels, self._deep = layers, levels, deep
 
     def run(self) -> Floats:
         """Run all layers; return the own rows of the last level: (panels, n_out, width)."""
@@ -103,6 +74,61 @@ class Forward:
             exchange.free()
 
 
+def plan_forward(
+    runtime: Runtime,
+    shard: Shard,
+    weights: list[list[Weights]],
+    biases: list[Floats],
+    levels: list[Floats],
+    waves: int = 1,
+) -> Forward:
+    """Return the forward pass of all layers of `shard`.
+
+    Parameters
+    ----------
+    runtime : its communicator has shard.size ranks.
+    shard : this rank's share.
+    weights : per layer [core, parts ...], from `runtime.layer_weights`.
+    biases : per layer (n_out,).
+    levels : as `Forward` takes them.
+    waves : into how many waves the panels are divided, at most one a panel. The same on all ranks.
+    """
+    panels, _, width = levels[0].shape
+    spans = wave_spans(panels, waves)
+    buffers = plan_buffers(shard, panels, width, levels[0].dtype, len(spans))
+    return Forward(
+        [
+            plan_layer(
+                runtime, buffers, k, layer, weights[k], biases[k], (levels[k], levels[k + 1]), spans
+            )
+            for k, layer in enumerate(shard.layers)
+        ],
+        levels,
+    )  # fmt: skip
+
+
+def plan_layer(
+    runtime: Runtime,
+    buffers: Buffers,
+    number: int,
+    layer: LayerShard,
+    weights: list[Weights],
+    bias: Floats,
+    levels: tuple[Floats, Floats],
+    spans: list[slice],
+) -> list[ForwardLayer]:
+    """Return the waves of one layer, the `number`-th of the network.
+
+    buffers : shared with what never runs at the same time; with a ring for every wave.
+    levels : (x_ext, x_next). spans : the panels of each wave, from `wave_spans`.
+    """
+    x, x_next = levels
+    return [
+        ForwardLayer(runtime, buffers, ring, number, layer, weights, bias, (x[span], x_next[span]))
+        for ring, span in zip(buffers.boundaries, spans, strict=False)
+    ]
+
+
 class ForwardLayer:
     """One layer of one wave: x_next[own] = f(W x_ext + b). `levels` is (x_ext, x_next)."""
 
@@ -111,21 +137,20 @@ class ForwardLayer:
         runtime: Runtime,
         buffers: Buffers,
         ring: SendRing,
-        turn: int,
+        number: int,
         layer: LayerShard,
         weights: list[Weights],
         bias: Floats,
         levels: tuple[Floats, Floats],
-        number: int,
     ) -> None:
         self._clock, self._x = runtime.clock, levels[0]
         self._standing, self._number = runtime.standing, number
         panels, _, width = self._x.shape
         self._sum = layer_sum(runtime.kernel, layer, weights, bias, levels, buffers)
-        self._ring, self._turn = ring, turn
-        self._boundary = self._ring.buffer(turn, (panels, n_send(layer), width), self._x.dtype)
+        self._ring = ring
+        self._boundary = self._ring.buffer(number, (panels, n_send(layer), width), self._x.dtype)
         self._send_rows = send_rows(layer)
-        self._users = partial(ring.receivers, turn)
+        self._users = partial(ring.receivers, number)
         self.exchange = Exchange(
             runtime.comm,
             Tag.FORWARD,
@@ -152,7 +177,7 @@ class ForwardLayer:
         self.exchange.start_receives()
         if len(self._send_rows):
             self._standing.at("forward", self._number, self._users)
-            self._ring.take(self._turn, self.exchange)
+            self._ring.take(self._number, self.exchange)
             self._clock.lap("wait")
             np.take(self._x, self._send_rows, axis=1, out=self._boundary, mode="clip")
             self.exchange.start_sends()

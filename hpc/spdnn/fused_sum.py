@@ -48,7 +48,7 @@ class FusedSum(OrderedSum):
         self._outputs = [
             (part.rows, last, bias, low, high, index > 0)
             for index, (part, last) in enumerate(
-                zip(weights, last_parts(weights, layer.n_out), strict=True)
+                zip(weights, _known_last_parts(weights, layer.n_out), strict=True)
             )
         ]
         self._weights = weights
@@ -92,6 +92,14 @@ class FusedSum(OrderedSum):
         output, panels = self._outputs[index + 1], (0, len(self._x))
         self._loops.add_rows(product.reshape(-1), output, *self._targets, self._width, panels)
         self._next += 1
+
+
+def _known_last_parts(weights: list[Weights], n_out: int) -> list[Flags]:
+    """Return `last_parts`, found once for all waves and batches of a layer."""
+    if any(part.last is None for part in weights):
+        for part, last in zip(weights, last_parts(weights, n_out), strict=True):
+            part.last = last
+    return [part.last for part in weights if part.last is not None]
 
 
 def last_parts(weights: list[Weights], n_out: int) -> list[Flags]:

@@ -34,6 +34,7 @@ class Weights:
     data : (nnz,), may be updated in place between calls; say so by `changed`.
     version : counts the changes, for kernels that keep a copy elsewhere.
     rows : (m,) local rows, ascending. n_rows : m.
+    last : (m,) uint8, whether no later part of the layer has the row; None: not yet known.
     """
 
     def __init__(self, part: Part, data: Floats | None = None) -> None:
@@ -48,6 +49,7 @@ class Weights:
         self.indices: Ints = part.indices.astype(np.int32, copy=False)
         self.data = part.data if data is None else data
         self.version = 0
+        self.last: npt.NDArray[np.uint8] | None = None
 
     def changed(self) -> None:
         """Note that `data` was updated in place."""

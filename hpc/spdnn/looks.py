@@ -10,7 +10,9 @@ class Looks:
     """Decides at which levels to look, from whether looks have paid; the same on all ranks.
 
     On its way down, after two looks in vain, each next one is twice as far away. A batch whose
-    looks were all in vain lets one batch pass unseen, the next such batch two, up to REST.
+    looks were all in vain lets one batch pass unseen, the next such batch two, up to REST. The
+    next one is only probed, half the way down: what is equal stays equal. Where that pays,
+    looks are frequent again.
     """
 
     def __init__(self, n_layers: int) -> None:
@@ -20,8 +22,11 @@ class Looks:
 
     def next_after(self, level: int) -> int:
         """Return the next level to look at, or the last."""
+        probe = self._n_layers // 2
         if self._unseen:
             return self._n_layers
+        if self._rest and not self._merged:
+            return probe if level < probe else self._n_layers
         return min(level + (1 << max(0, self._in_vain - 1)), self._n_layers)
 
     def saw(self, merged: bool) -> None:

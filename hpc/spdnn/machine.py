@@ -15,7 +15,7 @@ from scipy.optimize import nnls
 from hpc.io.machine import Costs, Rates, work
 from hpc.io.shard import Shard
 from hpc.report.stopwatch import Stopwatch
-from hpc.spdnn.forward import Forward
+from hpc.spdnn.forward import plan_forward
 from hpc.spdnn.inputs import OwnInputs
 from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.levels import turning_levels
@@ -92,7 +92,7 @@ def _time_forward(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int) -> f
         level[...] = 0.5
     biases = [layer.bias for layer in shard.layers]
     runtime = Runtime(comm, kernel, Stopwatch())
-    forward = Forward(runtime, shard, layer_weights(shard), biases, levels)
+    forward = plan_forward(runtime, shard, layer_weights(shard), biases, levels)
     seconds = _typical(comm, forward.run) / N_LAYERS
     forward.free()
     return seconds

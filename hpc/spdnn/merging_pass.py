@@ -1,7 +1,7 @@
 """Batches through all layers, with equal columns merged on the way and survivors pooled.
 
-Between looks for equal columns the layers run as a `Forward` of their own, planned
-when a (stretch of layers, shape) is first met. Two buffers hold the levels in turn, three
+Between looks for equal columns the layers run as a `Forward` of their own; a layer is
+planned when it is first met with a shape and a buffer. Two buffers hold the levels in turn, three
 where waves let a level be written while the last but one is still read.
 What is left of a batch, once that is half of it or less, waits in a pool at its level
 until the pool is full, so deep layers see large batches of distinct columns.
@@ -10,7 +10,9 @@ until the pool is full, so deep layers see large batches of distinct columns.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,14 +20,14 @@ import numpy.typing as npt
 
 from hpc.comm.exchange import Exchange
 from hpc.io.shard import Shard
-from hpc.spdnn.forward import Forward
+from hpc.spdnn.forward import Forward, ForwardLayer, plan_layer
 from hpc.spdnn.levels import PANEL_WIDTH, level_rows, panel_shape
 from hpc.spdnn.looks import Looks
 from hpc.spdnn.merge import Merger, fill_panels
 from hpc.spdnn.panels import aligned
-from hpc.spdnn.pool import Pool
+from hpc.spdnn.pool import PanelStore, Pool
 from hpc.spdnn.runtime import Buffers, Runtime, layer_weights, plan_buffers
-from hpc.spdnn.waves import deep_waves, wave_count
+from hpc.spdnn.waves import deep_waves, wave_count, wave_spans
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int32]
@@ -94,7 +96,8 @@ class MergingPass:
         self._packed = packed
         self._words = np.zeros(self._rows[0] * -(-self._room // PANEL_WIDTH) * packed, np.uint64)
         self._buffers: dict[Shape, Buffers] = {}
-        self._planned: dict[tuple[int, int, Shape, int], Forward] = {}
+        self._planned: dict[tuple[int, Shape, int, int], list[ForwardLayer]] = {}
+        self._store = PanelStore(max(map(len, shard.ids)), shard.dtype)
         self._pools: dict[int, Pool] = {}
         self.columns = np.zeros(len(shard.layers), np.int64)
 
@@ -124,12 +127,12 @@ class MergingPass:
     @property
     def exchanges(self) -> list[Exchange]:
         """The exchanges, which count words and messages."""
-        return [e for forward in self._planned.values() for e in forward.exchanges]
+        return [layer.exchange for waves in self._planned.values() for layer in waves]
 
     def free(self) -> None:
         """Release requests and datatypes. Local."""
-        for forward in self._planned.values():
-            forward.free()
+        for exchange in self.exchanges:
+            exchange.free()
 
     def _descend(self, wave: Wave) -> None:
         n_layers = len(self._shard.layers)
@@ -166,12 +169,8 @@ class MergingPass:
         return False
 
     def _park(self, merger: Merger, wave: Wave, own: Floats, kept: Ints) -> None:
-        if wave.level not in self._pools:
-            panels, width = self._shape(self._room)
-            self._pools[wave.level] = Pool(np.empty((panels, own.shape[1], width), own.dtype))
-        pool = self._pools[wave.level]
-        merger.gather(own, kept, pool.values, pool.count)
-        pool.add(wave.samples, wave.column, len(kept))
+        pool = self._pools.setdefault(wave.level, Pool(self._store, own.shape[1]))
+        pool.add(wave.samples, wave.column, kept, partial(merger.gather, own))
         self._runtime.clock.lap("merge")
         if pool.count > self._most:
             self._run_pool(wave.level)
@@ -217,29 +216,41 @@ class MergingPass:
         return self._memory[side][: panels * rows * width].reshape(panels, rows, width)
 
     def _stretch(self, wave: Wave, stop: int) -> Forward:
-        """Return the layers from the wave's level to `stop` as a pass, planned when first met."""
+        """Return the layers from the wave's level to `stop` as a pass."""
         start, shape, side = wave.level, wave.shape, wave.side
-        key = start, stop, shape, side
+        levels: list[npt.NDArray[Any]] = [
+            self._level(k, self._side(side + k - start), shape) for k in range(start, stop + 1)
+        ]
+        if not start:
+            levels[0] = self._first_level(shape)
+        panels, width = shape
+        deep = self._shard.size == 1 and len({level.shape[1] for level in levels}) == 1
+        waves = deep_waves(panels, self._edges, width) if deep else self._waves_of(*shape)
+        return Forward(
+            [
+                self._layer(k, shape, self._side(side + k - start), waves, pair)
+                for k, pair in zip(range(start, stop), pairwise(levels), strict=True)
+            ],
+            levels,
+            deep,
+        )
+
+    def _layer(
+        self, number: int, shape: Shape, side: int, waves: int, levels: tuple[Floats, Floats]
+    ) -> list[ForwardLayer]:
+        """Return a layer's waves, planned when first met."""
+        key = number, shape, side, waves
         if key not in self._planned:
-            layers = slice(start, stop)
-            levels: list[npt.NDArray[Any]] = [
-                self._level(k, self._side(side + k - start), shape) for k in range(start, stop + 1)
-            ]
-            if not start:
-                levels[0] = self._first_level(shape)
-            deep = self._shard.size == 1 and len({level.shape[1] for level in levels}) == 1
-            panels, width = shape
-            waves = deep_waves(panels, self._edges, width) if deep else self._waves_of(*shape)
-            self._planned[key] = Forward(
+            layer = self._shard.layers[number]
+            self._planned[key] = plan_layer(
                 self._runtime,
-                replace(self._shard, layers=self._shard.layers[layers]),
-                self._weights[layers],
-                [layer.bias for layer in self._shard.layers[layers]],
-                levels,
                 self._buffers_for(shape),
-                waves,
-                deep,
-                start,
+                number,
+                layer,
+                self._weights[number],
+                layer.bias,
+                levels,
+                wave_spans(shape[0], waves),
             )
         return self._planned[key]
 

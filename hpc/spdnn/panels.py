@@ -27,8 +27,11 @@ def flat(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
 
 
 def aligned(size: int, dtype: npt.DTypeLike) -> Floats:
-    """Return zeros that begin at a cache line, so that no vector of a row straddles two."""
+    """Return zeros that begin at a cache line, so that no vector of a row straddles two.
+
+    They are written, so that the system gives the memory now and not on a hot path.
+    """
     kind = np.dtype(dtype)
-    memory = np.zeros(size * kind.itemsize + LINE, np.uint8)
+    memory = np.full(size * kind.itemsize + LINE, 0, np.uint8)
     start = -memory.ctypes.data % LINE
     return memory[start : start + size * kind.itemsize].view(kind)

@@ -58,13 +58,13 @@ class Buffers:
 def plan_buffers(
     shard: Shard, panels: int, width: int, dtype: npt.DTypeLike, waves: int = 1
 ) -> Buffers:
-    """Return buffers large enough for every layer of `shard`, in up to `waves` waves."""
+    """Return buffers, written once, large enough for every layer of `shard` in `waves` waves."""
     batch = panels * width
     widest = max(map(n_send, shard.layers)) * batch
     return Buffers(
         tuple(SendRing(widest, dtype) for _ in range(waves)),
-        np.empty(max(map(_early_rows, shard.layers)) * batch, dtype),
-        np.empty(2 * max(map(_widest, shard.layers)) * width, dtype),
+        np.full(max(map(_early_rows, shard.layers)) * batch, 0, dtype),
+        np.full(2 * max(map(_widest, shard.layers)) * width, 0, dtype),
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from hpc.io.shard import Shard
 from hpc.spdnn.backward import Backward
-from hpc.spdnn.forward import Forward
+from hpc.spdnn.forward import plan_forward
 from hpc.spdnn.levels import kept_levels
 from hpc.spdnn.parameters import LayerParameters
 from hpc.spdnn.runtime import Runtime
@@ -27,7 +27,7 @@ class TrainingPass:
         levels = kept_levels(shard, batch, shard.dtype)
         weights = [layer.weights for layer in parameters]
         biases = [layer.bias for layer in parameters]
-        self.forward = Forward(runtime, shard, weights, biases, levels)
+        self.forward = plan_forward(runtime, shard, weights, biases, levels)
         self.slope = np.zeros_like(levels[-1])
         self.scratch = np.empty(self.slope[0].size, shard.dtype)
         self.backward: Backward | None = None

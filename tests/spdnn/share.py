@@ -7,7 +7,7 @@ from scipy import sparse
 
 from hpc.io.shard import build_shard
 from hpc.report.stopwatch import Stopwatch
-from hpc.spdnn.forward import Forward
+from hpc.spdnn.forward import plan_forward
 from hpc.spdnn.kernels import ScipyKernel
 from hpc.spdnn.levels import columns, set_columns, turning_levels
 from hpc.spdnn.runtime import Runtime, layer_weights
@@ -20,7 +20,7 @@ def forward_pass(comm, layers, plan, batch, kernel=None):
     levels = turning_levels(shard, batch, shard.dtype)
     biases = [layer.bias for layer in shard.layers]
     runtime = Runtime(comm, kernel or ScipyKernel(), Stopwatch())
-    return Forward(runtime, shard, layer_weights(shard), biases, levels), shard
+    return plan_forward(runtime, shard, layer_weights(shard), biases, levels), shard
 
 
 def run_forward(comm, layers, plan, x, kernel=None):

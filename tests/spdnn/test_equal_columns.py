@@ -50,8 +50,22 @@ def test_looks_grow_rare_where_they_find_nothing():
         looks.end_batch()
         unseen.append(looks.next_after(0) == 100)
         if not unseen[-1]:
+            assert looks.next_after(0) == 50  # only probed
             looks.saw(False)
+            assert looks.next_after(50) == 100
     assert unseen == [True, False, True, True, False, True, True, True, True, False, True, True]
+
+
+def test_looks_are_frequent_again_after_a_probe_that_paid():
+    looks = Looks(100)
+    looks.saw(False)
+    looks.end_batch()
+    looks.end_batch()
+    assert looks.next_after(0) == 50
+    looks.saw(True)
+    assert looks.next_after(50) == 51
+    looks.end_batch()
+    assert looks.next_after(0) == 1
 
 
 def test_looks_stay_frequent_where_they_pay():

@@ -8,7 +8,7 @@ import pytest
 
 from hpc.io.shard import build_shard, build_shards
 from hpc.report.stopwatch import Stopwatch
-from hpc.spdnn.forward import Forward
+from hpc.spdnn.forward import plan_forward
 from hpc.spdnn.kernels import kernel
 from hpc.spdnn.levels import columns, set_columns, turning_levels
 from hpc.spdnn.row_order import reorder, row_order
@@ -77,7 +77,7 @@ def test_the_answer_stays(comm, name):
     runtime = Runtime(comm, kernel(name), Stopwatch())
     biases = [layer.bias for layer in shard.layers]
     levels = turning_levels(shard, 70, shard.dtype)
-    forward = Forward(runtime, shard, layer_weights(shard), biases, levels)
+    forward = plan_forward(runtime, shard, layer_weights(shard), biases, levels)
     set_columns(forward.levels[0], x[shard.ids[0]])
     expected = serial_forward(layers, x)[-1][shard.ids[-1]]
     np.testing.assert_allclose(columns(forward.run()), expected, rtol=1e-12, atol=1e-12)

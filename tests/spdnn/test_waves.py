@@ -12,7 +12,7 @@ from hpc.io.errors import InputError
 from hpc.io.shard import build_shard
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn import waves as wave_numbers
-from hpc.spdnn.forward import Forward
+from hpc.spdnn.forward import plan_forward
 from hpc.spdnn.inference import equal_columns
 from hpc.spdnn.kernels import kernel
 from hpc.spdnn.levels import columns, level_rows, set_columns
@@ -69,7 +69,7 @@ def test_waves_in_three_buffers_give_the_serial_answer_and_the_bits_of_one(
         runtime = Runtime(comm, kernel(name), Stopwatch())
         biases = [layer.bias for layer in shard.layers]
         levels = turning(shard, panels, sides)
-        forward = Forward(runtime, shard, layer_weights(shard), biases, levels, waves=count)
+        forward = plan_forward(runtime, shard, layer_weights(shard), biases, levels, waves=count)
         for _ in range(3):  # buffers and requests again
             set_columns(forward.levels[0], x[shard.ids[0]])
             mine = columns(forward.run())
