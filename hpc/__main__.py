@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpc import __version__
+from hpc.comm.ending import outlived
 from hpc.comm.interrupt import end_on_signals
 from hpc.comm.launcher import launched_rank
 from hpc.comm.mpi_start import end_for_launcher, start_mpi
@@ -67,19 +68,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(args: argparse.Namespace, world: MPI.Intracomm) -> int:
     """Run a command under MPI; when ranks die and it is asked for, again on those that are left."""
-    if not can_shrink(args):
-        return int(args.run(args, world))
     from hpc.comm.checkpoint_start import newest_number
     from hpc.comm.survival import survive
     from hpc.comm.world import together
-
-    with together(world):
-        shrinking = shrinks(args)
-        if shrinking:  # that it could be done is known before any work
-            fewer_options(args, max(1, world.size - 1), 0)
-    if not shrinking:
-        return int(args.run(args, world))
-    after = newest_number(world, Path(args.checkpoint))
 
     def attempt(comm: MPI.Intracomm) -> int:
         if comm.size == world.size:
@@ -88,7 +79,15 @@ def _run(args: argparse.Namespace, world: MPI.Intracomm) -> int:
             left = fewer_options(args, comm.size, after)
         return int(args.run(left, comm))
 
-    return survive(world, attempt)
+    shrinking = False
+    if can_shrink(args):
+        with together(world):
+            shrinking = shrinks(args, world.size)
+    if shrinking:
+        after = newest_number(world, Path(args.checkpoint))
+    elif not outlived():
+        return int(args.run(args, world))
+    return survive(world, attempt, shrinking)
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -7,6 +7,7 @@ others raise; all vote on how the attempt has ended, and make a smaller communic
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -37,7 +38,7 @@ GONE = -1
 Attempt = Callable[[MPI.Intracomm], int]
 
 
-def survive(world: MPI.Intracomm, attempt: Attempt) -> int:
+def survive(world: MPI.Intracomm, attempt: Attempt, again: bool = True) -> int:
     """Run `attempt` until it ends with no rank lost on the way. Collective.
 
     Where ULFM is there this ends the process, with the attempt's exit code, and returns never:
@@ -48,24 +49,26 @@ def survive(world: MPI.Intracomm, attempt: Attempt) -> int:
     ----------
     attempt : is given a communicator of all ranks that are left, and returns an exit code. It
         finds what was done before in files. A signal in between is noted for the next one.
+    again : False where nothing is to go on. It is for the end of the job then: where ranks are
+        outlived, MPI's Abort ends only its own.
     """
     able = abilities(loaded_library(), os.environ).survives
     if able != "yes":
         if world.rank == 0:
             _say(cannot(able, library_name()))
         return attempt(world)
-    crew = _Crew(world)
-    with stop_requests():
+    crew = _Crew(world, again)
+    with stop_requests() if again else contextlib.nullcontext():
         while True:
             crew.attempt(attempt)
             crew.shrink()
 
 
 class _Crew:
-    """The ranks that are left. Construction is collective."""
+    """The ranks that are left. again : whether they go on. Construction is collective."""
 
-    def __init__(self, world: MPI.Intracomm) -> None:
-        self._comm = Family.of(world.Dup())
+    def __init__(self, world: MPI.Intracomm, again: bool) -> None:
+        self._comm, self._again = Family.of(world.Dup()), again
         mine = world.rank, MPI.Get_processor_name()
         self._ranks = [Rank(*one) for one in world.allgather(mine)]
         self._error: MPI.Exception | None = None
@@ -117,16 +120,18 @@ class _Crew:
                 vote &= ~Vote.WHOLE
 
     def shrink(self) -> None:
-        """Go on with those that live; the first of them says who does not. Collective."""
+        """Make a communicator of those that live; the first says who does not. Collective."""
         left = Family.of(self._comm.Shrink())
         gone = MPI.Group.Difference(self._comm.group, left.group)
         numbers = MPI.Group.Translate_ranks(gone, list(range(gone.size)), self._comm.group)
         lost = [self._ranks[number] for number in numbers]
         self._ranks = [one for one in self._ranks if one not in lost]
+        if left.rank == 0:
+            _say(died(lost, self._ranks, self._again))
+        if not self._again:
+            _leave(1)
         self._comm = left
         self._let_go()
-        if left.rank == 0:
-            _say(died(lost, self._ranks))
 
     def _let_go(self) -> None:
         """Free the memory of the last attempt, which its exception holds."""

@@ -17,9 +17,11 @@ class Rank:
         return f"rank {self.number} on {self.host}"
 
 
-def died(lost: Sequence[Rank], left: Sequence[Rank]) -> str:
-    """Return who died, and what goes on."""
+def died(lost: Sequence[Rank], left: Sequence[Rank], again: bool = True) -> str:
+    """Return who died, and what goes on. again : whether anything does."""
     who = ", ".join(map(str, lost))
+    if not again:
+        return f"{who} died; the job ends"
     some = ", ".join(str(rank.number) for rank in left)
     others = f"rank {some} goes on alone" if len(left) == 1 else f"ranks {some} go on"
     return f"{who} died; {others} from the newest complete checkpoint, if there is one"

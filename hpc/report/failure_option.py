@@ -32,12 +32,13 @@ def can_shrink(args: argparse.Namespace) -> bool:
     return hasattr(args, "on_failure")
 
 
-def shrinks(args: argparse.Namespace) -> bool:
-    """Return whether a command that has the option is to outlive deaths.
+def shrinks(args: argparse.Namespace, ranks: int) -> bool:
+    """Return whether a command that has the option is to outlive deaths. ranks : at its start.
 
     Raises
     ------
-    InputError : it is, and keeps no checkpoints; it is not, and has options for that.
+    InputError : it is, and keeps no checkpoints, or could not go on on fewer ranks; it is not,
+        and has options for that.
     """
     if args.on_failure != "shrink":
         if getattr(args, "spare_plan", None):
@@ -45,6 +46,7 @@ def shrinks(args: argparse.Namespace) -> bool:
         return False
     if args.checkpoint is None:
         raise InputError("--on-failure shrink: is for runs with --checkpoint DIR")
+    args.fewer(args, max(1, ranks - 1))
     return True
 
 
