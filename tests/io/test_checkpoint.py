@@ -17,7 +17,6 @@ from hpc.io.checkpoint import (
     opened_part,
     part_path,
     read_index,
-    write_index,
     write_part,
 )
 from hpc.io.checkpoint_folder import (
@@ -30,52 +29,19 @@ from hpc.io.checkpoint_folder import (
 )
 from hpc.io.container import read
 from hpc.io.errors import FormatError, InputError
-
-RUN = {"network": "abc", "batch": 50, "lr": 0.1}
-FLIPS = 60
+from tests.io.kinds import RUN, checkpoint, checkpoint_content, part_arrays, same
 
 
-def arrays(part):
-    rng = np.random.default_rng(part)
-    return {
-        "weights": rng.random(3000),
-        "rows": np.arange(part, dtype=np.int32),
-        "none": rng.random(0),
-    }
-
-
-def written(root, number, step=7, parts=3):
-    folder = checkpoint_path(root, number)
-    files = tuple(write_part(folder, part, arrays(part).items()) for part in range(parts))
-    index = Index(folder, step, RUN, {"epoch": 2, "loss": 0.1}, {"history": np.eye(2)}, files)
-    write_index(index)
-    return index
-
-
-def content(folder):
-    """Return everything in a checkpoint, checked as a run that goes on checks it."""
-    index = read_index(folder)
-    found = [index.step, index.run, index.position, sorted(index.arrays.items())]
-    for part in range(len(index.parts)):
-        check_part(index, part)
-        with opened_part(index, part) as file:
-            found.append({name: read(file[name]) for name in file})
-    return found
-
-
-def same(ours, theirs):
-    if isinstance(ours, dict):
-        return ours.keys() == theirs.keys() and all(same(ours[k], theirs[k]) for k in ours)
-    if isinstance(ours, list | tuple):
-        return len(ours) == len(theirs) and all(map(same, ours, theirs))
-    return np.array_equal(ours, theirs)
+def written(root, number, parts=3):
+    return read_index(checkpoint(root, number, parts))
 
 
 def test_what_was_written_comes_back(tmp_path):
-    written(tmp_path, 4)
-    found = content(checkpoint_path(tmp_path, 4))
+    index = written(tmp_path, 4)
+    assert index.folder == checkpoint_path(tmp_path, 4)
+    found = checkpoint_content(index_path(index.folder))
     assert same(found[:4], [7, RUN, {"epoch": 2, "loss": 0.1}, [("history", np.eye(2))]])
-    assert same(found[4:], [arrays(part) for part in range(3)])
+    assert same(found[4:], [part_arrays(part) for part in range(3)])
 
 
 def test_arrays_longer_than_a_piece(tmp_path):
@@ -85,29 +51,6 @@ def test_arrays_longer_than_a_piece(tmp_path):
     check_part(index, 0)
     with opened_part(index, 0) as found:
         np.testing.assert_array_equal(read(found["long"]), long)
-
-
-@pytest.mark.parametrize("which", ["index", "part"])
-def test_flips_and_cut_ends(tmp_path, which):
-    folder = written(tmp_path, 1, parts=2).folder
-    path = index_path(folder) if which == "index" else part_path(folder, 1)
-    whole, expected = path.read_bytes(), content(folder)
-    rng = np.random.default_rng(3)
-    noticed = 0
-    for at in rng.integers(0, len(whole), FLIPS):
-        damaged = bytearray(whole)
-        damaged[at] ^= 1 << rng.integers(0, 8)
-        path.write_bytes(damaged)
-        try:
-            assert same(content(folder), expected), f"byte {at}"
-        except FormatError as error:
-            assert str(folder) in str(error)
-            noticed += 1
-    assert noticed == FLIPS if which == "part" else noticed > 0
-    for length in np.linspace(0, len(whole) - 1, 15).astype(int):
-        path.write_bytes(whole[:length])
-        with pytest.raises(FormatError, match=path.name):
-            content(folder)
 
 
 def test_parts_of_another_step_and_missing_ones(tmp_path):
