@@ -90,7 +90,8 @@ class ImageBatches:
         first = step * self._batch
         chosen = self._epoch_order(epoch)[first : first + self._batch]
         mine = chosen[self._rows.start : self._rows.stop]
-        pixels = np.empty((len(mine), *self._file.traits.shape), np.uint8)
+        dtype = np.uint8 if self._pixels is None else self._pixels.dtype
+        pixels = np.empty((len(mine), *self._file.traits.shape), dtype)
         for image, index in zip(pixels, mine, strict=True):
             image[:] = self._image(epoch, int(index))
         images = torch.from_numpy(pixels).to(self._dtype)
@@ -134,8 +135,9 @@ class ImageBatches:
 
 def _normalisation(file: ImagesFile, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     """Return scale and shift, (channels, 1, 1), so that x · scale − shift is normalised."""
+    ones = (1,) * (len(file.traits.shape) - 1)
     mean, std = (
-        torch.tensor(values, dtype=torch.float64).view(-1, 1, 1)
+        torch.tensor(values, dtype=torch.float64).view(-1, *ones)
         for values in (file.traits.mean, file.traits.std)
     )
     return (1 / (255 * std)).to(dtype), (mean / std).to(dtype)

@@ -15,7 +15,8 @@ from hpc.io.errors import InputError
 from hpc.pipebd.cost import cost_table
 from hpc.pipebd.emulation import EmulatedProgram
 from hpc.pipebd.execution import Job, NoHooks, Times, execute
-from hpc.pipebd.planning import Plan, plan_run, shown
+from hpc.pipebd.outlook import Plan, shown
+from hpc.pipebd.planning import plan_run
 from hpc.pipebd.profile_data import Profile
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally

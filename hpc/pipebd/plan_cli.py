@@ -12,7 +12,8 @@ from hpc.io.errors import InputError, run_tool
 from hpc.io.outputs import check_outputs
 from hpc.pipebd.cost import CostTable, cost_table, readable_bytes
 from hpc.pipebd.names import NAMES, choose
-from hpc.pipebd.predict import Prediction, data_parallel, layerwise, relaying
+from hpc.pipebd.outlook import planned, shown
+from hpc.pipebd.predict import Prediction, data_parallel
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.schedule import Schedule
 from hpc.pipebd.shares import largest_share
@@ -103,20 +104,17 @@ class _Outlook:
 
 def _outlook(asked: str, table: CostTable) -> _Outlook:
     choice = choose(asked, len(table.work), table.n_ranks, table.profile.batch, table)
+    found = planned(choice, table)
     schedule = choice.schedule
     if schedule is not None:
-        prediction = relaying(table, schedule, choice.barrier)
         groups = [schedule.group_of(rank) for rank in range(table.n_ranks)]
         runs = tuple("-" if g is None else str(schedule.groups[g]) for g in groups)
-        text = f"{schedule}{', barrier before the updates' if choice.barrier else ''}"
     elif choice.name == "dp":
-        prediction, runs = data_parallel(table), ("all",) * table.n_ranks
-        text = f"one block after another on {table.n_ranks} ranks"
+        runs = ("all",) * table.n_ranks
     else:
-        packing, prediction = layerwise(table)
-        runs = tuple(",".join(map(str, blocks)) or "-" for blocks in packing)
-        text = " ".join(f"{blocks}@{rank}" for rank, blocks in enumerate(runs) if blocks != "-")
-    return _Outlook(choice.name, schedule, prediction, runs, text)
+        runs = tuple(",".join(map(str, blocks)) or "-" for blocks in found.packing)
+    assert found.prediction is not None
+    return _Outlook(choice.name, schedule, found.prediction, runs, shown(found))
 
 
 def _report(outlook: _Outlook, table: CostTable) -> str:

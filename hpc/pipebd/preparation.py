@@ -54,15 +54,28 @@ class Prepared:
 
 
 def prepare(
-    recipe: Recipe, options: TrainingOptions, file: ImagesFile, device: torch.device
+    recipe: Recipe,
+    options: TrainingOptions,
+    file: ImagesFile,
+    device: torch.device,
+    network: Network | None = None,
 ) -> Prepared:
     """Build and check everything. Local; the same on all ranks.
+
+    Parameters
+    ----------
+    recipe : of teacher and students. options : of the training. file : the images.
+    device : of this rank. network : the blocks, where they are there already.
+
+    Returns
+    -------
+    What is to be trained.
 
     Raises
     ------
     InputError : whatever cannot be used: see the functions called here.
     """
-    network = build_network(recipe)
+    network = network or build_network(recipe)
     check_images_fit(recipe, file)
     give_teacher(options.teacher, recipe, network)
     architecture = options.architecture

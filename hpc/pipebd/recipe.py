@@ -100,14 +100,28 @@ def build_network(recipe: Recipe) -> Network:
     if recipe.blocks:
         with seeded(Draw.STUDENT_WEIGHTS, recipe.seed):
             pairs = load_blocks(recipe.blocks)
-        for pair in pairs:
-            pair.teacher.to(recipe.dtype)
-            pair.student.to(recipe.dtype)
-        named = [replace(pair, name=_name(pair, index)) for index, pair in enumerate(pairs)]
-        return Network(named, nn.Identity(), USER_DISTILL, USER_FINISH, 0.0, False)
+        return user_network(pairs, recipe.dtype)
     built = recipe.built_in()
     searching = built.derived_of is not None
     return Network(built.pairs, built.head, built.distill, built.finish, built.smoothing, searching)
+
+
+def user_network(pairs: Sequence[BlockPair], dtype: torch.dtype) -> Network:
+    """Return the network of a user's own blocks, which get this dtype.
+
+    Parameters
+    ----------
+    pairs : at least one. dtype : of all weights.
+
+    Returns
+    -------
+    The network; nothing follows its last block.
+    """
+    for pair in pairs:
+        pair.teacher.to(dtype)
+        pair.student.to(dtype)
+    named = [replace(pair, name=_name(pair, index)) for index, pair in enumerate(pairs)]
+    return Network(named, nn.Identity(), USER_DISTILL, USER_FINISH, 0.0, False)
 
 
 def _name(pair: BlockPair, index: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -17,7 +17,8 @@ from hpc.comm.surroundings import surroundings
 from hpc.comm.waiting import Waiting
 from hpc.comm.world import AgreedError, owned, together
 from hpc.io.errors import InputError
-from hpc.io.images import ImagesFile, open_images
+from hpc.io.image_arrays import Data, images_of
+from hpc.io.images import ImagesFile
 from hpc.io.outputs import check_outputs
 from hpc.pipebd.devices import choose_transport, describe, make_transport
 from hpc.pipebd.recipe import Recipe
@@ -55,18 +56,48 @@ def session(
     AgreedError : on all ranks, for whatever is wrong on any.
     """
     torch.set_num_threads(args.threads if 0 < args.threads <= MOST_THREADS else 1)
-    with owned(world) as comm, contextlib.ExitStack() as open_files:
+    with owned(world) as comm:
         with together(comm):
             check_options(args, comm)
             if args.data is None:
                 raise InputError("--data FILE.h5 is needed, except to --emulate a profile")
-            file = open_files.enter_context(open_images(args.data))
-        placement = place(comm, args.device)
-        name, why = choose_transport(comm, args.transport, placement.device)
-        transport = make_transport(name, placement.device, waiting)
+        with opened(comm, args.data, args.device, args.transport, waiting, print) as here:
+            yield here
+
+
+@contextlib.contextmanager
+def opened(
+    comm: MPI.Comm,
+    data: Data,
+    device: str = "auto",
+    transport: str = "auto",
+    waiting: Waiting | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Iterator[Session]:
+    """Yield the session on these images. Collective.
+
+    Parameters
+    ----------
+    comm : our own. data : images file or arrays. device, transport : see `devices`.
+    waiting : how a rank waits. say : told of devices and transport, on rank 0.
+
+    Yields
+    ------
+    The session.
+
+    Raises
+    ------
+    AgreedError : on all ranks, for whatever is wrong on any.
+    """
+    with contextlib.ExitStack() as open_files:
+        with together(comm):
+            file = open_files.enter_context(images_of(data))
+        placement = place(comm, device)
+        name, why = choose_transport(comm, transport, placement.device)
         for line in describe(comm, placement, name, why):
-            print(line)
-        yield Session(comm, placement.device, transport, file)
+            say(line)
+        made = make_transport(name, placement.device, waiting)
+        yield Session(comm, placement.device, made, file)
 
 
 def check_options(args: argparse.Namespace, comm: MPI.Comm) -> None:

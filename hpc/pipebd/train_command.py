@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from mpi4py import MPI
 
@@ -13,17 +12,18 @@ from hpc.comm.world import together
 from hpc.io.errors import InputError
 from hpc.pipebd import emulate_command
 from hpc.pipebd.checkpoint_run import Keeping
-from hpc.pipebd.checkpoint_state import digest_of
 from hpc.pipebd.distillation import distill
 from hpc.pipebd.execution import Job
 from hpc.pipebd.measuring import measure_prepared
 from hpc.pipebd.names import BASELINES
 from hpc.pipebd.nas import ArchitectureSettings
-from hpc.pipebd.planning import Plan, plan_run, shown
+from hpc.pipebd.outlook import Plan, shown
+from hpc.pipebd.planning import plan_run
 from hpc.pipebd.preparation import Prepared, TrainingOptions, prepare
 from hpc.pipebd.profile_data import Profile, check_fits
 from hpc.pipebd.profile_file import read_profile
 from hpc.pipebd.recorder import Tally
+from hpc.pipebd.run_identity import identity
 from hpc.pipebd.session import Session, check_same_blocks, kept_record, recipe_of, session
 from hpc.pipebd.standing_spans import watched_job
 from hpc.pipebd.train_report import report, tell_epoch
@@ -125,27 +125,7 @@ def _keeping(args: argparse.Namespace, prepared: Prepared, first: bool) -> Keepi
         raise InputError(
             f"--checkpoint: the baseline {args.schedule} keeps none; expected another --schedule"
         )
-    return Keeping(options, _described(args, prepared) if first else {})
-
-
-def _described(args: argparse.Namespace, prepared: Prepared) -> dict[str, Any]:
-    """Return what makes a training another one."""
-    network, program = prepared.network, prepared.program
-    pairs = [block for pair in network.pairs for block in (pair.teacher, pair.student)]
-    search = {"architecture": asdict(program.architecture), "share": args.architecture_share}
-    return {
-        "command": "pipebd train",
-        "workload": prepared.recipe.label,
-        "weights at the start": digest_of([*pairs, network.head]),
-        "images": program.images.digest(),
-        "batch": args.batch,
-        "epochs": args.epochs,
-        "rounds": sum(map(len, program.epochs)),
-        "seed": args.seed,
-        "dtype": args.dtype,
-        **asdict(program.settings),
-        **(search if network.searching else {}),
-    }
+    return Keeping(options, identity(prepared, _options(args)) if first else {})
 
 
 def _say_start(args: argparse.Namespace, prepared: Prepared, plan: Plan) -> None:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import nn
 
-from hpc.pipebd.compress import assemble
+from hpc.pipebd.assembling import assembled
 from hpc.pipebd.distillation import Distilled, EpochReport
-from hpc.pipebd.models.proxyless import DerivedBlock, SupernetBlock, inherit
-from hpc.pipebd.nas import Architecture, derive, write_architecture
-from hpc.pipebd.planning import Plan, shown
+from hpc.pipebd.nas import write_architecture
+from hpc.pipebd.outlook import Plan, shown
 from hpc.pipebd.preparation import Prepared
-from hpc.pipebd.recipe import Recipe, derived_blocks
 from hpc.pipebd.recorder import Tally
 from hpc.pipebd.relayed import relayed_figures
 from hpc.pipebd.session import Session
@@ -125,33 +121,14 @@ def _save(
     args: argparse.Namespace, prepared: Prepared, students: Sequence[dict[str, torch.Tensor]]
 ) -> dict[str, Any]:
     """Write student and architecture; return the architecture as a figure."""
-    blocks: list[nn.Module] = []
-    for pair, state in zip(prepared.network.pairs, students, strict=True):
-        pair.student.load_state_dict(state)
-        blocks.append(pair.student)
-    recipe, figures = prepared.recipe, {}
-    supernets = [block for block in blocks if isinstance(block, SupernetBlock)]
-    if prepared.network.searching:
-        found = derive(supernets)
-        recipe, blocks = _derived(recipe, found, supernets)
-        figures["architecture"] = found
-        if args.architecture_out:
-            write_architecture(args.architecture_out, found)
+    whole = assembled(prepared, students)
     if args.out:
-        model = assemble(blocks, prepared.network.head).cpu()
-        write_student(args.out, recipe, model)
-    return figures
-
-
-def _derived(
-    recipe: Recipe, found: Architecture, supernets: Sequence[SupernetBlock]
-) -> tuple[Recipe, list[nn.Module]]:
-    """Return the derived blocks with the supernets' weights, and their recipe."""
-    blocks = derived_blocks(recipe.built_in(), found)
-    for block, supernet, names in zip(blocks, supernets, found, strict=True):
-        assert isinstance(block, DerivedBlock)
-        inherit(block, supernet, names)
-    return replace(recipe, architecture=found), blocks
+        write_student(args.out, whole.recipe, whole.student)
+    if whole.architecture is None:
+        return {}
+    if args.architecture_out:
+        write_architecture(args.architecture_out, whole.architecture)
+    return {"architecture": whole.architecture}
 
 
 def _say(figures: dict[str, Any], plan: Plan, found: Distilled) -> None:

@@ -1,0 +1,58 @@
+"""The trained blocks as one student: of a search, those of the architecture that was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+
+from hpc.pipebd.compress import assemble
+from hpc.pipebd.models.proxyless import DerivedBlock, SupernetBlock, inherit
+from hpc.pipebd.nas import Architecture, derive
+from hpc.pipebd.preparation import Prepared
+from hpc.pipebd.recipe import Recipe, derived_blocks
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """recipe : of the student. student : in host memory. architecture : of a search, else None."""
+
+    recipe: Recipe
+    student: nn.Sequential
+    architecture: Architecture | None
+
+
+def assembled(prepared: Prepared, states: Sequence[dict[str, torch.Tensor]]) -> Assembled:
+    """Return the student with the weights that were kept. Local.
+
+    Parameters
+    ----------
+    prepared : what was trained. states : of each block's student.
+
+    Returns
+    -------
+    The student: copies of the blocks.
+    """
+    blocks: list[nn.Module] = []
+    for pair, state in zip(prepared.network.pairs, states, strict=True):
+        pair.student.load_state_dict(state)
+        blocks.append(pair.student)
+    recipe, found = prepared.recipe, None
+    if prepared.network.searching:
+        supernets = [block for block in blocks if isinstance(block, SupernetBlock)]
+        found = derive(supernets)
+        recipe, blocks = _derived(recipe, found, supernets)
+    return Assembled(recipe, assemble(blocks, prepared.network.head).cpu(), found)
+
+
+def _derived(
+    recipe: Recipe, found: Architecture, supernets: Sequence[SupernetBlock]
+) -> tuple[Recipe, list[nn.Module]]:
+    """Return the derived blocks with the supernets' weights, and their recipe."""
+    blocks = derived_blocks(recipe.built_in(), found)
+    for block, supernet, names in zip(blocks, supernets, found, strict=True):
+        assert isinstance(block, DerivedBlock)
+        inherit(block, supernet, names)
+    return replace(recipe, architecture=found), blocks
