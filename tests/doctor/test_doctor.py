@@ -83,7 +83,7 @@ def test_bad_usage_and_help(tmp_path):
 def test_without_torch_and_numba():
     code = (
         "import sys; sys.modules['numba'] = sys.modules['torch'] = sys.modules['llvmlite'] = None;"
-        "from hpc.__main__ import main; sys.exit(main(['doctor', '--quick']))"
+        "from hpc.command_line import main; sys.exit(main(['doctor', '--quick']))"
     )
     done = run_command([MPIRUN, "-n", 1, sys.executable, "-c", code], 60, YIELDING | ONE_THREAD)
     assert done.returncode == 1, done.stderr

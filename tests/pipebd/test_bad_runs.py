@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 
-from hpc.__main__ import main
+from hpc.command_line import main
 from tests.launching import run_ranks
 from tests.pipebd.small_runs import VGG, write_images
 

@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 
-from hpc.__main__ import main
+from hpc.command_line import main
 from hpc.pipebd.student_file import read_student
 from tests.pipebd.small_runs import NAS, VGG, write_images
 

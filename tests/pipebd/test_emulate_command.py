@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from hpc.__main__ import build_parser
 from hpc.comm.buffers import Transport
 from hpc.comm.waiting import Sleeping
+from hpc.command_line import build_parser
 from hpc.io.errors import InputError
 from hpc.pipebd.emulation import EmulatedProgram
 from hpc.pipebd.names import choose

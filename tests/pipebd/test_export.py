@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from hpc.__main__ import main
+from hpc.command_line import main
 from hpc.io.errors import InputError
 from hpc.pipebd.compress import assemble
 from hpc.pipebd.exporting import export, format_of

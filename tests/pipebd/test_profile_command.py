@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from hpc.__main__ import build_parser
+from hpc.command_line import build_parser
 from hpc.io.errors import InputError
 from hpc.pipebd import plan_cli
 from hpc.pipebd.profile_file import read_profile

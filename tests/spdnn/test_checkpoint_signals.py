@@ -98,6 +98,35 @@ def test_a_signal_keeps_and_ends(tmp_path, network, expected, number, whom):
         assert f"checkpoint {newest}: going on after step" in ran.stdout
 
 
+def heeds_signals(process):
+    """Return whether a process has its own handler of SIGUSR1."""
+    with open(f"/proc/{process.pid}/status") as status:
+        caught = next(line.split()[1] for line in status if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (signal.SIGUSR1 - 1) & 1)
+
+
+def has_mpi(process):
+    with open(f"/proc/{process.pid}/maps") as maps:
+        return "/libmpi." in maps.read()
+
+
+@pytest.mark.parametrize(
+    ("number", "begun"), [(signal.SIGUSR1, heeds_signals), (signal.SIGTERM, has_mpi)]
+)
+def test_a_signal_before_training_begins(tmp_path, network, expected, number, begun):
+    """It is obeyed after the first step, as any later one."""
+    root = tmp_path / "c"
+    with started(2, *words(network, root, tmp_path / "o.h5")) as running:
+        wait_for(lambda: len(processes(running)) == 2)
+        last = processes(running)[-1]
+        wait_for(lambda: begun(last), pause_s=0.001)
+        last.send_signal(number)
+        code, output, errors = outcome(running)
+    assert code == 3, (code, output, errors)
+    assert f"stopped by {signal.Signals(number).name} after step 2, kept in" in errors
+    gone_on(network, root, tmp_path / "o.h5", expected)
+
+
 def test_a_second_signal_ends_at_once(tmp_path, network):
     """One rank is held up, so that the others cannot agree with it."""
     root = tmp_path / "c"

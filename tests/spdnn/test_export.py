@@ -207,7 +207,7 @@ def test_a_full_disk_is_said(made, tmp_path):
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "size = int(sys.argv.pop(1));"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (size, size));"
-        "from hpc.__main__ import main; sys.exit(main(sys.argv[1:]))"
+        "from hpc.command_line import main; sys.exit(main(sys.argv[1:]))"
     )
     tried = [(2000, "a.pt", "torch"), (2000, "a.npz", "npz"), (2000, "a", "scipy")]
     for size, to, form in (*tried, (6000, "a.pt", "torch")):  # torch.save comes to the 6,000 bytes
