@@ -18,7 +18,8 @@ OPENMPI_ENV := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
   OMPI_MCA_btl=self,sm,tcp OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1
 
 # Tests that start mpirun and whose expectations hold under both.
-OPENMPI_LAUNCHES := tests/spdnn/test_bad_input.py tests/pipebd/test_bad_runs.py
+OPENMPI_LAUNCHES := tests/spdnn/test_bad_input.py tests/pipebd/test_bad_runs.py \
+  tests/comm/test_survival.py tests/spdnn/test_shrink.py tests/pipebd/test_shrink.py
 
 .PHONY: venv demo test lint test-serial test-mpi test-openmpi soak bench clean
 MNIST ?= ../shared/data/mnist
