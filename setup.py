@@ -42,7 +42,11 @@ setup(
     packages=find_packages(
         include=["hpc", "hpc.*", "partition", "partition.*", "launch", "launch.*"]
     ),
-    package_data={"hpc": ["py.typed"], "hpc.samples": ["*.h5"]},
+    package_data={
+        "hpc": ["py.typed"],
+        "hpc.samples": ["*.h5"],
+        "hpc.report.page": ["page.html", "page.css", "page.js"],
+    },
     install_requires=["mpi4py>=4.1", "numpy>=2", "scipy>=1.14", "h5py>=3.12", "rich>=13"],
     extras_require=EXTRAS,
 )

@@ -1,0 +1,33 @@
+"""All pictures of a run, in the order of the page. Pure."""
+
+from __future__ import annotations
+
+from hpc.io.errors import FormatError
+from hpc.report.page.charts import Picture
+from hpc.report.page.of_ranks import rank_pictures
+from hpc.report.page.of_traffic import traffic_pictures
+from hpc.report.page.of_training import training_pictures
+from hpc.report.page.run_data import RunData
+
+
+def pictures_of(run: RunData) -> list[Picture]:
+    """Return the pictures that a run has numbers for.
+
+    Raises
+    ------
+    FormatError : its numbers are not what a run writes.
+    """
+    try:
+        return [*training_pictures(run), *rank_pictures(run), *traffic_pictures(run)]
+    except (
+        KeyError,
+        IndexError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ZeroDivisionError,
+    ) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise FormatError(
+            f"the run's figures are damaged or of another program ({what})"
+        ) from error
