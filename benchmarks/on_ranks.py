@@ -16,6 +16,7 @@ import argparse
 import json
 import tracemalloc
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -23,6 +24,7 @@ from time import perf_counter
 import numpy as np
 from mpi4py import MPI
 
+from hpc.comm.replicas import replica_groups
 from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.forward import Forward, plan_forward
 from hpc.spdnn.inputs import OwnInputs
@@ -47,6 +49,11 @@ class Same(OwnInputs):
 
 
 def main() -> None:
+    with ExitStack() as stack:
+        measure(stack)
+
+
+def measure(stack: ExitStack) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("network")
     parser.add_argument("--plan")
@@ -56,15 +63,18 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--only", nargs="+", choices=("forward", "kernels", "messages", "step"))
     parser.add_argument("--copies", action="store_true")
+    parser.add_argument("--replicas", type=int, default=1, help="groups that share the batch")
     parser.add_argument("--json", type=Path, required=True)
     args = parser.parse_args()
     world = MPI.COMM_WORLD
-    comm = MPI.COMM_SELF if args.copies else world
+    ranks = None if args.copies else stack.enter_context(replica_groups(world, args.replicas))
+    comm = ranks.group if ranks else MPI.COMM_SELF
     shard = load_shard(comm, args.network, args.plan).shard
+    share = slice(*ranks.share(args.batch)) if ranks else slice(0, args.batch)
     ways: dict[str, Callable[[], object]] = {}
     wanted = args.only or ("forward", "kernels", "step")
     runtime = Runtime(comm, kernel(args.kernel), Stopwatch())
-    forward = planned(runtime, shard, args.batch, args.waves)
+    forward = planned(runtime, shard, share.stop - share.start, args.waves)
     if "forward" in wanted:
         ways["forward"] = forward.run
     if "kernels" in wanted:
@@ -72,7 +82,9 @@ def main() -> None:
     if "messages" in wanted:
         ways["messages"] = lambda: messages(forward)
     if "step" in wanted:
-        trainer = Trainer(Runtime(comm, kernel(args.kernel), Stopwatch()), shard, "mse", "exact")
+        trainer = Trainer(
+            Runtime(comm, kernel(args.kernel), Stopwatch()), shard, "mse", "exact", ranks
+        )
         labels, chosen, rule = np.zeros(args.batch, np.int32), np.arange(args.batch), SGD(1e-9)
         ways["step"] = lambda: trainer.step(Same(), labels, chosen, rule)
     found = {

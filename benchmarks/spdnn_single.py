@@ -32,8 +32,15 @@ def main() -> None:
     for neurons in args.neurons:
         network, plan = prepared(args, neurons)
         common = ("--batch", args.batch, "--repeats", args.repeats)
-        for ranks, options in ((1, ()), (2, ("--plan", plan)), (2, ("--copies",))):
-            name = "2 copies" if "--copies" in options else str(ranks)
+        ways: dict[str, tuple[int, tuple[Any, ...]]] = {
+            "1": (1, ()),
+            "2": (2, ("--plan", plan)),
+            "2 replicas": (2, ("--replicas", 2)),
+            "2 copies": (2, ("--copies",)),
+        }
+        if args.batch == 1:
+            del ways["2 replicas"]
+        for name, (ranks, options) in ways.items():
             got = figures(
                 args.work / "single.json", "benchmarks/on_ranks.py", network, *options, *common,
                 ranks=ranks,

@@ -59,6 +59,7 @@ def rounds(args: argparse.Namespace, network: Path, plan: Path) -> dict[str, lis
     ours = {
         "ours, 1 rank": (1, ()),
         "ours, 2 ranks": (2, ("--plan", plan)),
+        "ours, 2 ranks, replicas": (2, ("--replicas", 2)),
         "ours on scipy, 1 rank": (1, ("--kernel", "scipy")),
     }
     seconds: dict[str, list[float]] = {name: [] for name in (*ours, *peers)}
