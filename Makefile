@@ -19,7 +19,20 @@ OPENMPI_ENV := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 
 # Tests that start mpirun and whose expectations hold under both.
 OPENMPI_LAUNCHES := tests/spdnn/test_bad_input.py tests/pipebd/test_bad_runs.py \
-  tests/comm/test_survival.py tests/spdnn/test_shrink.py tests/pipebd/test_shrink.py
+  tests/comm/test_survival.py tests/spdnn/test_shrink.py tests/pipebd/test_shrink.py \
+  tests/launch/test_shrink.py
+
+# Whose docstrings must name every parameter and say what is returned: what users call.
+DOCUMENTED := \
+  $(patsubst %,hpc/spdnn/%.py,interface exporting export_npz export_torch export_tsv \
+    narrow_index inference training load save) \
+  $(patsubst %,hpc/pipebd/%.py,interface exporting outlook blocks preparation optimizer recipe \
+    profile_data profile_file) \
+  $(patsubst %,hpc/io/%.py,network plan samples sample_arrays images image_arrays layer_list \
+    fingerprint lazily challenge_files checkpoint_options machine sharded categories) \
+  $(patsubst %,hpc/comm/%.py,sameness) \
+  $(patsubst %,partition/%.py,build stats shard compare predict inputs asked) \
+  $(patsubst %,datasets/%.py,torch_layers random_network challenge_network challenge_tsv tsv)
 
 .PHONY: venv demo test lint test-serial test-mpi test-openmpi soak bench clean
 MNIST ?= ../shared/data/mnist
@@ -45,6 +58,7 @@ lint: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy hpc partition launch datasets tests
+	$(BIN)/numpydoc lint $(DOCUMENTED)
 
 test-serial: venv
 	PATH="$(CURDIR)/$(BIN):$$PATH" timeout -s TERM 3000 $(BIN)/python -m pytest -m "not mpi and not soak"

@@ -23,6 +23,7 @@ EXTRAS = {
         "pytest-mpi",
         "pytest-timeout",
         "hypothesis",
+        "numpydoc",
         "ruff",
         "mypy",
         "scipy-stubs",

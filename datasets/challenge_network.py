@@ -35,6 +35,12 @@ STREAM_START = {1024: 0, 4096: 326_656, 16384: 1_305_600, 65536: 4_434_944}
 def challenge_layers(neurons: int, n_layers: int, dtype: npt.DTypeLike) -> Iterator[Layer]:
     """Yield the layers of the official network, each (neurons, neurons) with 32 weights a row.
 
+    Parameters
+    ----------
+    neurons : of every level, one of the Challenge's sizes.
+    n_layers : at least 1.
+    dtype : of the weights, float32 or float64.
+
     Raises
     ------
     InputError : the Challenge has no network of this size.

@@ -32,6 +32,16 @@ MAX_IMAGES = 1 << 24
 def layer_paths(folder: str | os.PathLike[str], neurons: int, n_layers: int) -> list[Path]:
     """Return the files of an official network's layers.
 
+    Parameters
+    ----------
+    folder : that holds ``neuronN``.
+    neurons : N.
+    n_layers : how many there are to be.
+
+    Returns
+    -------
+    The files, first layer first.
+
     Raises
     ------
     InputError : one is missing.
@@ -48,7 +58,10 @@ def read_layer(path: Path, neurons: int, told: Told, dtype: npt.DTypeLike) -> La
 
     Parameters
     ----------
-    path : its weights. neurons : of either level. told : activation and bias. dtype : of weights.
+    path : its weights.
+    neurons : of either level.
+    told : activation and bias.
+    dtype : of weights.
 
     Returns
     -------
@@ -101,7 +114,10 @@ def tsv_layers(
 
     Parameters
     ----------
-    paths : of weights. neurons : of every level. told : of each layer. dtype : of the weights.
+    paths : of weights.
+    neurons : of every level.
+    told : of each layer.
+    dtype : of the weights.
 
     Yields
     ------
@@ -123,6 +139,12 @@ def read_images(
     """Return the first images of an official file (None: all), bit-packed, and how many.
 
     Lines may have any order, so the bits of all images are held: N · 7,500 bytes for 60,000.
+
+    Parameters
+    ----------
+    path : the file.
+    neurons : pixels of an image.
+    first : how many images to keep.
 
     Returns
     -------

@@ -28,6 +28,10 @@ GAINS = {"relu": 2**0.5, "clipped-relu": 2**0.5}
 def main(arguments: Sequence[str]) -> None:
     """Write a network file.
 
+    Parameters
+    ----------
+    arguments : of the command line.
+
     Raises
     ------
     InputError : a degree above a layer's inputs, activations that do not fit, unwritable --out.
@@ -65,8 +69,14 @@ def random_layers(
 
     Parameters
     ----------
-    sizes : (L+1,) neurons per level. degree : mean weights of a row. kind : of KINDS.
-    activations : one, or one a layer. init : of INITS. bias : of every neuron.
+    sizes : (L+1,) neurons per level.
+    degree : mean weights of a row.
+    kind : of KINDS.
+    seed : of all that is drawn.
+    activations : one, or one a layer.
+    init : of INITS.
+    bias : of every neuron.
+    dtype : of the weights, float32 or float64.
 
     Raises
     ------

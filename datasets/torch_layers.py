@@ -34,7 +34,12 @@ class Affine:
     activation: str = "identity"
 
     def layer(self) -> Layer:
-        """Return the layer of a network file."""
+        """Return the layer of a network file.
+
+        Returns
+        -------
+        It, columns sorted, without stored zeros.
+        """
         weight = self.weight
         weight.sum_duplicates()
         weight.eliminate_zeros()
@@ -43,6 +48,16 @@ class Affine:
 
 def sparse_layers(model: nn.Module, shape: Shape) -> list[Layer]:
     """Return the layers of a Sequential model in evaluation mode, for one input of `shape`.
+
+    Parameters
+    ----------
+    model : an nn.Sequential, or one module; weights of float32 or float64.
+    shape : of one input, (C, H, W) or (n,).
+
+    Returns
+    -------
+    A layer for each affine module, with the activation that follows it; one of the identity for an
+    activation that follows none.
 
     Raises
     ------

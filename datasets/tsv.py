@@ -28,7 +28,11 @@ def blocks(
 ) -> Iterator[npt.NDArray[np.void]]:
     """Yield the records of a file in blocks of at most `lines`; empty lines are skipped.
 
+    Parameters
+    ----------
+    path : the file.
     dtype : structured, a field a column; integers must be written as integers.
+    lines : most records held at a time.
     progress : name of a progress bar; none where empty.
 
     Raises
@@ -53,7 +57,17 @@ def _bar(name: str) -> Progress:
 
 
 def read(path: str | os.PathLike[str], dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
-    """Return all records of a file, (n,); raises as `blocks`."""
+    """Return all records of a file, (n,); raises as `blocks`.
+
+    Parameters
+    ----------
+    path : the file.
+    dtype : structured, a field a column.
+
+    Returns
+    -------
+    All records, (n,).
+    """
     return np.concatenate([np.empty(0, dtype), *blocks(path, dtype)])
 
 
@@ -90,7 +104,14 @@ def _parses(lines: list[tuple[int, str]], dtype: np.dtype[np.void]) -> bool:
 
 
 def fail_at_record(path: str | os.PathLike[str], record: int, message: str) -> NoReturn:
-    """Raise InputError with the line of a record (counted from 0 over the whole file)."""
+    """Raise InputError with the line of a record (counted from 0 over the whole file).
+
+    Parameters
+    ----------
+    path : the file.
+    record : its number, from 0.
+    message : what is wrong with it.
+    """
     for count, (number, _) in enumerate(_filled_lines(path)):
         if count == record:
             raise InputError(f"{path}, line {number}: {message}")
@@ -106,6 +127,12 @@ def check_range(
 ) -> None:
     """Raise InputError, naming the line, unless `field` is in 1..limit in all of a block.
 
+    Parameters
+    ----------
+    path : the file.
+    block : some of its records.
+    field : of the records.
+    limit : largest value that is right.
     first : number of the block's first record in the file.
     """
     values = block[field]

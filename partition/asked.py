@@ -82,6 +82,11 @@ class Asked:
 def check_asked(asked: Asked, header: NetworkHeader) -> None:
     """Check what the user asks of a network, but for the method's name.
 
+    Parameters
+    ----------
+    asked : what is checked.
+    header : of the network.
+
     Raises
     ------
     InputError : parts below 1 or above the rows of all layers, epsilon outside 0..MAX_EPSILON,

@@ -39,7 +39,12 @@ def build_plan(
     Parameters
     ----------
     network : open network file.
+    asked : what is wanted of the plan.
     on_layer : called `steps(n_layers, asked)` times.
+
+    Returns
+    -------
+    The plan, and what it misses.
 
     Raises
     ------
@@ -79,7 +84,17 @@ def build_plan(
 
 
 def steps(n_layers: int, asked: Asked) -> int:
-    """Return how often `build_plan` reports a layer done: the passes to cut, one to count."""
+    """Return how often `build_plan` reports a layer done: the passes to cut, one to count.
+
+    Parameters
+    ----------
+    n_layers : of the network.
+    asked : what is wanted of the plan.
+
+    Returns
+    -------
+    How often.
+    """
     cutting = passes(asked) if asked.method == "hypergraph" else 0
     return (cutting + 1) * n_layers
 

@@ -28,13 +28,32 @@ class Row:
 
 
 def row_of(plan: Plan, seconds: float) -> Row:
-    """Return the row of a plan that `build_plan` made."""
+    """Return the row of a plan that `build_plan` made.
+
+    Parameters
+    ----------
+    plan : with its traffic, and a random plan's.
+    seconds : that it took.
+
+    Returns
+    -------
+    The row.
+    """
     costs = costs_of(plan, "plan")
     return Row(plan.parts, costs.traffic, costs.random, seconds)
 
 
 def comparison_figures(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the figures of every row, by name: lists over the numbers of ranks."""
+    """Return the figures of every row, by name: lists over the numbers of ranks.
+
+    Parameters
+    ----------
+    rows : one per number of ranks.
+
+    Returns
+    -------
+    Plain data.
+    """
     columns: dict[str, list[Any]] = {
         "parts": [row.parts for row in rows],
         "seconds": [row.seconds for row in rows],
@@ -50,7 +69,16 @@ def comparison_figures(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def comparison_table(rows: Sequence[Row]) -> Table:
-    """Return the paper's Table 1: per P the ratio, then the values of either plan."""
+    """Return the paper's Table 1: per P the ratio, then the values of either plan.
+
+    Parameters
+    ----------
+    rows : one per number of ranks.
+
+    Returns
+    -------
+    The table, to be printed.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in (
         "P",

@@ -20,7 +20,9 @@ def input_owners(pattern: sparse.csr_array, owners_out: Blocks, parts: int) -> B
 
     Parameters
     ----------
-    pattern : (n_1, n_0) CSR of the first layer. owners_out : (n_1,) owner of each row.
+    pattern : (n_1, n_0) CSR of the first layer.
+    owners_out : (n_1,) owner of each row.
+    parts : ranks, P.
 
     Returns
     -------
@@ -44,7 +46,17 @@ def input_owners(pattern: sparse.csr_array, owners_out: Blocks, parts: int) -> B
 
 
 def fill_up(owners: Blocks, parts: int) -> Blocks:
-    """Return `owners` with each -1 given to the part that owns the fewest by then."""
+    """Return `owners` with each -1 given to the part that owns the fewest by then.
+
+    Parameters
+    ----------
+    owners : (n,) int32, -1 where there is none yet.
+    parts : ranks, P.
+
+    Returns
+    -------
+    (n,) int32.
+    """
     filled = owners.copy()
     held = np.bincount(owners[owners >= 0], minlength=parts)
     heap = [(int(count), part) for part, count in enumerate(held)]

@@ -37,7 +37,15 @@ class Prediction:
 def predict(plan: Plan, costs: Costs, batch: int) -> Prediction:
     """Return what a batch takes under a plan: a layer is done when its slowest rank is.
 
-    costs : of inference, or of training for a step. batch : inputs at a time.
+    Parameters
+    ----------
+    plan : with its traffic.
+    costs : of inference, or of training for a step.
+    batch : inputs at a time.
+
+    Returns
+    -------
+    Seconds, layer by layer.
 
     Raises
     ------

@@ -30,6 +30,11 @@ def shard_network(
 ) -> None:
     """Write the sharded file of a network that `plan` cuts.
 
+    Parameters
+    ----------
+    network : open network file.
+    plan : its cut.
+    path : file to write.
     groups : from `rank_groups`: the ranks whose shards are in memory together.
     on_layer : called after each layer of each pass, len(groups) · L times.
 
@@ -54,6 +59,16 @@ def rank_groups(header: NetworkHeader, plan: Plan, budget_bytes: int = BUDGET_BY
     """Cut the ranks into consecutive groups whose shards fit a budget together. Pure.
 
     A single shard above the budget makes a group of its own.
+
+    Parameters
+    ----------
+    header : of the network.
+    plan : its cut.
+    budget_bytes : of memory.
+
+    Returns
+    -------
+    Ranges of ranks.
     """
     groups: list[range] = []
     start, taken = 0, 0

@@ -29,13 +29,31 @@ class Costs:
     random: Traffic
 
     def imbalance(self, traffic: Traffic) -> Shares:
-        """Return how much heavier than its share of the machine a part is, per layer: (L,)."""
+        """Return how much heavier than its share of the machine a part is, per layer: (L,).
+
+        Parameters
+        ----------
+        traffic : of a plan.
+
+        Returns
+        -------
+        (L,) float64: the largest of a layer's loads over its share, less 1.
+        """
         weights = self.plan.asked.get("weights") or [1.0] * self.plan.parts
         return imbalance(traffic.edges, np.array(weights) / sum(weights))
 
 
 def costs_of(plan: Plan, where: str) -> Costs:
     """Return a plan with its traffic.
+
+    Parameters
+    ----------
+    plan : of a file.
+    where : begins the message.
+
+    Returns
+    -------
+    The plan.
 
     Raises
     ------
@@ -50,6 +68,10 @@ def costs_of(plan: Plan, where: str) -> Costs:
 
 def figures(costs: Costs) -> dict[str, Any]:
     """Return a plan's figures, forward, for one input.
+
+    Parameters
+    ----------
+    costs : from `costs_of`.
 
     Returns
     -------
@@ -76,7 +98,16 @@ def figures(costs: Costs) -> dict[str, Any]:
 
 
 def node_words(plan: Plan) -> dict[str, int]:
-    """Return the words inside and between nodes, by name; nothing if the nodes are not known."""
+    """Return the words inside and between nodes, by name; nothing if the nodes are not known.
+
+    Parameters
+    ----------
+    plan : of a file.
+
+    Returns
+    -------
+    Two numbers, or none.
+    """
     if plan.between is None or plan.traffic is None:
         return {}
     between = int(plan.between.sum())
@@ -84,7 +115,14 @@ def node_words(plan: Plan) -> dict[str, int]:
 
 
 def print_table(costs: Costs, console: Console, all_layers: bool = False) -> None:
-    """Print the paper's Table 1 for one plan: per layer and in total, and against random."""
+    """Print the paper's Table 1 for one plan: per layer and in total, and against random.
+
+    Parameters
+    ----------
+    costs : from `costs_of`.
+    console : to print on.
+    all_layers : a line for each of them.
+    """
     table = _empty_table()
     n_layers = len(costs.traffic.words)
     for k in range(n_layers):

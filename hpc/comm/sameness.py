@@ -12,7 +12,8 @@ def same_on_all(comm: MPI.Comm, **asked: object) -> None:
 
     Parameters
     ----------
-    comm : of the ranks. asked : what is asked for, by name; compared as text, so short.
+    comm : of the ranks.
+    **asked : what is asked for, by name; compared as text, so short.
 
     Raises
     ------

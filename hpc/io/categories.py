@@ -19,6 +19,14 @@ MOST_IMAGES = 1 << 40
 def read_categories(path: str | os.PathLike[str]) -> Longs:
     """Return the image numbers of a categories file, ascending, (m,) int64; empty lines count not.
 
+    Parameters
+    ----------
+    path : text file, a number a line.
+
+    Returns
+    -------
+    (m,) int64, ascending.
+
     Raises
     ------
     FormatError : no such file; a line that is not one positive number, or that repeats one.
@@ -45,6 +53,12 @@ def _add(seen: set[int], text: str, where: str) -> None:
 
 
 def write_categories(path: str | os.PathLike[str], categories: Iterable[int]) -> None:
-    """Write image numbers, one a line."""
+    """Write image numbers, one a line.
+
+    Parameters
+    ----------
+    path : file to write.
+    categories : the numbers, from 1.
+    """
     with written_aside(path) as partial:
         partial.write_text("".join(f"{number}\n" for number in categories), encoding="ascii")

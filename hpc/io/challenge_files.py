@@ -33,22 +33,60 @@ class Told:
 
 
 def layer_path(folder: str | os.PathLike[str], neurons: int, number: int) -> Path:
-    """Return the file of the weights of layer `number`, from 1."""
+    """Return the file of the weights of layer `number`, from 1.
+
+    Parameters
+    ----------
+    folder : that holds all.
+    neurons : of every level, N.
+    number : of the layer, from 1.
+
+    Returns
+    -------
+    Its path, whether there is such a file or not.
+    """
     return Path(folder) / f"neuron{neurons}" / f"n{neurons}-l{number}.tsv"
 
 
 def bias_path(layer: Path) -> Path:
-    """Return the file of the biases beside that of a layer's weights."""
+    """Return the file of the biases beside that of a layer's weights.
+
+    Parameters
+    ----------
+    layer : file of the weights.
+
+    Returns
+    -------
+    Its path.
+    """
     return layer.with_name(f"{layer.stem}-bias.tsv")
 
 
 def description_text(dtype: str, layers: Sequence[Told]) -> str:
-    """Return what ``network.json`` holds."""
+    """Return what ``network.json`` holds.
+
+    Parameters
+    ----------
+    dtype : of the weights, 'float32' or 'float64'.
+    layers : what is told of each.
+
+    Returns
+    -------
+    JSON.
+    """
     return json.dumps({"dtype": dtype, "layers": [asdict(layer) for layer in layers]}, indent=1)
 
 
 def read_description(folder: str | os.PathLike[str]) -> tuple[str, list[Told]] | None:
     """Return dtype and layers as ``network.json`` has them; None where there is no such file.
+
+    Parameters
+    ----------
+    folder : of an export.
+
+    Returns
+    -------
+    Both, or None.
 
     Raises
     ------

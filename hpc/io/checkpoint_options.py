@@ -16,7 +16,17 @@ class Every:
     steps: int | None = None
 
     def due(self, last: tuple[int, float], now: tuple[int, float]) -> bool:
-        """Return whether one is due at `now` when the last was at `last`, each (step, seconds)."""
+        """Return whether one is due at `now` when the last was at `last`, each (step, seconds).
+
+        Parameters
+        ----------
+        last : step and seconds of the last one.
+        now : step and seconds.
+
+        Returns
+        -------
+        Whether so many of either lie between.
+        """
         if self.steps is not None:
             return now[0] // self.steps > last[0] // self.steps
         assert self.seconds is not None

@@ -21,7 +21,8 @@ class Fingerprint:
 
         Parameters
         ----------
-        indptr : (rows + 1,) pointers. indices : columns, ascending within a row.
+        indptr : (rows + 1,) pointers.
+        indices : columns, ascending within a row.
         """
         self._counts.update(np.ascontiguousarray(np.diff(indptr), np.int64).tobytes())
         self._columns.update(np.ascontiguousarray(indices, np.int32).tobytes())

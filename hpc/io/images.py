@@ -58,7 +58,13 @@ class ImageTraits:
 
 
 class ImagesWriter:
-    """Fills an images file split by split; see `create_images`."""
+    """Fills an images file split by split; see `create_images`.
+
+    Parameters
+    ----------
+    file : from ``container.create``.
+    traits : of all images.
+    """
 
     def __init__(self, file: h5py.File, traits: ImageTraits) -> None:
         self._file, self._traits = file, traits
@@ -66,7 +72,14 @@ class ImagesWriter:
     def put_pixels(
         self, split: str, pixels: npt.NDArray[np.uint8], labels: npt.NDArray[np.integer]
     ) -> None:
-        """Store a split as pixels, (n, channels, side, side)."""
+        """Store a split as pixels, (n, channels, side, side).
+
+        Parameters
+        ----------
+        split : 'train' or 'test'.
+        pixels : (n, channels, side, side) uint8.
+        labels : (n,) whole numbers, 0..classes-1.
+        """
         if pixels.dtype != np.uint8 or pixels.shape[1:] != self._traits.shape:
             raise InputError(
                 f"{split}: images are {pixels.shape[1:]} {pixels.dtype}, "
@@ -78,7 +91,14 @@ class ImagesWriter:
     def put_encoded(
         self, split: str, files: Iterable[bytes], labels: npt.NDArray[np.integer]
     ) -> None:
-        """Store a split as the contents of image files, one a label."""
+        """Store a split as the contents of image files, one a label.
+
+        Parameters
+        ----------
+        split : 'train' or 'test'.
+        files : contents of n image files.
+        labels : (n,) whole numbers, 0..classes-1.
+        """
         data = container.appendable(self._file, f"{split}/encoded", np.uint8)
         lengths, buffer = [], bytearray()
         for content in files:
@@ -101,7 +121,13 @@ class ImagesWriter:
 
 @contextlib.contextmanager
 def create_images(path: str | os.PathLike[str], traits: ImageTraits) -> Iterator[ImagesWriter]:
-    """Write an images file; yields its writer, renames it into place at the end."""
+    """Write an images file; yields its writer, renames it into place at the end.
+
+    Parameters
+    ----------
+    path : file to write.
+    traits : of all images.
+    """
     with container.create(path, KIND, VERSION) as file:
         container.put_text(file, "classes", json.dumps(traits.classes))
         for name in ("side", "mean", "std", "pad", "flip"):
@@ -111,13 +137,23 @@ def create_images(path: str | os.PathLike[str], traits: ImageTraits) -> Iterator
 
 @contextlib.contextmanager
 def open_images(path: str | os.PathLike[str]) -> Iterator[ImagesFile]:
-    """Open an images file for reading; see `container.opened` for what it raises."""
+    """Open an images file for reading; see `container.opened` for what it raises.
+
+    Parameters
+    ----------
+    path : images file.
+    """
     with container.opened(path, KIND, VERSION) as file:
         yield ImagesFile(file, path)
 
 
 class ImagesFile:
     """An open images file; may be read from any one thread at a time.
+
+    Parameters
+    ----------
+    file : open, of this format.
+    path : for messages.
 
     Attributes
     ----------
@@ -157,11 +193,28 @@ class ImagesFile:
         self._offsets[split], self._encoded[split] = offsets, data
 
     def is_encoded(self, split: str) -> bool:
-        """Return whether a split is stored as image files rather than as pixels."""
+        """Return whether a split is stored as image files rather than as pixels.
+
+        Parameters
+        ----------
+        split : 'train' or 'test'.
+
+        Returns
+        -------
+        False for pixels.
+        """
         return split in self._offsets
 
     def labels(self, split: str) -> npt.NDArray[np.int32]:
         """Return the labels of a split, (n,) int32.
+
+        Parameters
+        ----------
+        split : 'train' or 'test'.
+
+        Returns
+        -------
+        (n,) int32.
 
         Raises
         ------
@@ -172,11 +225,30 @@ class ImagesFile:
         return self._labels[split]
 
     def pixels(self, split: str) -> npt.NDArray[np.uint8]:
-        """Return all pixels of a split that is not encoded, (n, channels, side, side) uint8."""
+        """Return all pixels of a split that is not encoded, (n, channels, side, side) uint8.
+
+        Parameters
+        ----------
+        split : 'train' or 'test'.
+
+        Returns
+        -------
+        (n, channels, side, side) uint8.
+        """
         return self._file[f"{split}/pixels"][:]
 
     def encoded(self, split: str, index: int) -> bytes:
-        """Return the content of image file `index` of a split that is encoded."""
+        """Return the content of image file `index` of a split that is encoded.
+
+        Parameters
+        ----------
+        split : 'train' or 'test'.
+        index : of the image, from 0.
+
+        Returns
+        -------
+        The bytes of its file.
+        """
         data = self._encoded[split]
         if isinstance(data, h5py.Dataset) and len(data) <= HELD_BYTES:
             data = self._encoded[split] = data[:]

@@ -14,7 +14,8 @@ def names_of(
 
     Parameters
     ----------
-    package : its name. modules : module to the names that are taken from it.
+    package : its name.
+    modules : module to the names that are taken from it.
 
     Returns
     -------

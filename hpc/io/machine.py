@@ -62,6 +62,15 @@ class Costs:
         """Return the rates for so many rows a rank and inputs at a time.
 
         Between what was measured they are linear in the logarithms; beyond, the nearest.
+
+        Parameters
+        ----------
+        rows : that a rank has of a layer.
+        batch : inputs at a time.
+
+        Returns
+        -------
+        Seconds per unit of work.
         """
         known = np.stack([one.array() for one in self.rates])
         grid = known.reshape(len(self.rows), len(self.batches), -1)
@@ -87,14 +96,28 @@ def work(
 ) -> Numbers:
     """Return what the coefficients of `Rates` multiply: (5, ...) for arguments of shape (...).
 
-    edges, rows : weights and rows held. messages, words : sent, forward, words for one input.
+    Parameters
+    ----------
+    batch : inputs at a time.
+    edges, rows : weights and rows held.
+    messages, words : sent, forward, words for one input.
+
+    Returns
+    -------
+    (5, ...).
     """
     e, r, m, w = (np.asarray(one, np.float64) for one in (edges, rows, messages, words))
     return np.stack(np.broadcast_arrays(1.0, e * batch, r * batch, m, w * batch))
 
 
 def write_machine(path: str | os.PathLike[str], machine: Machine) -> None:
-    """Write a machine file, aside and renamed."""
+    """Write a machine file, aside and renamed.
+
+    Parameters
+    ----------
+    path : file to write.
+    machine : what was measured.
+    """
     content = {"format": FORMAT, "version": VERSION, **asdict(machine)}
     with written_aside(path) as partial:
         partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
@@ -102,6 +125,14 @@ def write_machine(path: str | os.PathLike[str], machine: Machine) -> None:
 
 def read_machine(path: str | os.PathLike[str]) -> Machine:
     """Read a machine file.
+
+    Parameters
+    ----------
+    path : of `hpc machine`.
+
+    Returns
+    -------
+    What was measured.
 
     Raises
     ------

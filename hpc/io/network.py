@@ -97,6 +97,16 @@ class NetworkHeader:
 def write_network(path: str | os.PathLike[str], n_inputs: int, layers: Iterable[Layer]) -> str:
     """Write a network layer by layer (one layer in memory) and return its fingerprint.
 
+    Parameters
+    ----------
+    path : file to write.
+    n_inputs : width of x^0.
+    layers : in order; weights of one dtype, float32 or float64.
+
+    Returns
+    -------
+    The fingerprint of the pattern.
+
     Raises
     ------
     InputError : widths that do not follow each other, no layer, an unwritable path.
@@ -127,7 +137,12 @@ class NetworkWriter:
         self._sets: dict[str, h5py.Dataset] = {}
 
     def append(self, layer: Layer) -> None:
-        """Add a whole layer."""
+        """Add a whole layer.
+
+        Parameters
+        ----------
+        layer : CSR, columns ascending in each row.
+        """
         weight = layer.weight
         self.begin(weight.shape[1], layer.activation, layer.clip)
         self.add_rows(
@@ -140,7 +155,14 @@ class NetworkWriter:
         )
 
     def begin(self, n_in: int, activation: str, clip: float = CHALLENGE_CLIP) -> None:
-        """Start the next layer; its rows follow by `add_rows`."""
+        """Start the next layer; its rows follow by `add_rows`.
+
+        Parameters
+        ----------
+        n_in : inputs that it takes.
+        activation : one of ACTIVATIONS.
+        clip : upper bound of clipped-relu.
+        """
         if n_in != self._sizes[-1]:
             raise InputError(
                 f"layer {len(self._nnz) + 1} takes {n_in} inputs, the level below it has "
@@ -154,7 +176,12 @@ class NetworkWriter:
         self._clips.append(clip)
 
     def add_rows(self, rows: Rows) -> None:
-        """Add consecutive rows to the layer begun last."""
+        """Add consecutive rows to the layer begun last.
+
+        Parameters
+        ----------
+        rows : whole rows, columns ascending.
+        """
         check_rows(rows, self._sizes[-2], f"layer {len(self._nnz)}", self._sizes[-1])
         if not self._sets:
             self._create(rows.data.dtype)
@@ -169,7 +196,12 @@ class NetworkWriter:
         self._nnz[-1] += len(rows.indices)
 
     def close(self) -> str:
-        """Write the header and return the fingerprint."""
+        """Write the header and return the fingerprint.
+
+        Returns
+        -------
+        The fingerprint of the pattern.
+        """
         if not self._nnz:
             raise InputError("a network needs at least one layer")
         fingerprint = self._pattern.text(self._sizes)
@@ -187,6 +219,13 @@ class NetworkWriter:
 
 def check_rows(rows: Rows, n_in: int, where: str, first_row: int = 0) -> None:
     """Check rows of a layer: counts, column range, sortedness, finite values.
+
+    Parameters
+    ----------
+    rows : of one layer.
+    n_in : columns that there are.
+    where : begins the message.
+    first_row : number of the first row in its layer.
 
     Raises
     ------
@@ -233,19 +272,38 @@ def _check_columns(
 
 @contextlib.contextmanager
 def open_network(path: str | os.PathLike[str]) -> Iterator[NetworkFile]:
-    """Open a network file for reading; see `container.opened` for what it raises."""
+    """Open a network file for reading; see `container.opened` for what it raises.
+
+    Parameters
+    ----------
+    path : network file.
+    """
     with container.opened(path, KIND, VERSION) as file:
         yield NetworkFile(file, path)
 
 
 def read_header(path: str | os.PathLike[str]) -> NetworkHeader:
-    """Return the header of a network file, checked."""
+    """Return the header of a network file, checked.
+
+    Parameters
+    ----------
+    path : network file.
+
+    Returns
+    -------
+    The header.
+    """
     with open_network(path) as network:
         return network.header
 
 
 class NetworkFile:
     """An open network file. Every read is checked; nothing is kept.
+
+    Parameters
+    ----------
+    file : open, of this format.
+    path : for messages.
 
     Attributes
     ----------
@@ -267,7 +325,16 @@ class NetworkFile:
         self._bias = container.dataset(file, "bias", (self.header.dtype.name,), (n_rows,))
 
     def pointers(self, layer: int) -> npt.NDArray[np.int64]:
-        """Return the row pointers of `layer` (0-based), (n_out + 1,), ascending from 0 to nnz."""
+        """Return the row pointers of `layer` (0-based), (n_out + 1,), ascending from 0 to nnz.
+
+        Parameters
+        ----------
+        layer : from 0.
+
+        Returns
+        -------
+        (n_out + 1,) int64.
+        """
         return self._some_pointers(layer, 0, self.header.sizes[layer + 1])
 
     def rows(
@@ -275,8 +342,16 @@ class NetworkFile:
     ) -> Rows:
         """Return rows start..stop-1 of `layer` (0-based), checked.
 
-        pointers : what `pointers(layer)` gave, to save reading them again; without it only
-            the pointers of these rows are read.
+        Parameters
+        ----------
+        layer : from 0.
+        start, stop : the rows.
+        pointers : what `pointers(layer)` gave, to save reading them again; without it only the
+            pointers of these rows are read.
+
+        Returns
+        -------
+        The rows, pointers from 0.
         """
         if pointers is None:
             indptr = self._some_pointers(layer, start, stop)
@@ -310,7 +385,16 @@ class NetworkFile:
         return indptr
 
     def layer(self, layer: int) -> Layer:
-        """Return a whole layer (0-based), checked."""
+        """Return a whole layer (0-based), checked.
+
+        Parameters
+        ----------
+        layer : from 0.
+
+        Returns
+        -------
+        The layer, (n_out, n_in) CSR.
+        """
         n_in, n_out = self.header.sizes[layer : layer + 2]
         rows = self.rows(layer, 0, n_out)
         weight = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(n_out, n_in))
@@ -329,6 +413,15 @@ def row_blocks(
     """Cut the rows behind `pointers` into consecutive ranges of at most `items` weights each.
 
     A single row heavier than that makes a range of its own. Pure.
+
+    Parameters
+    ----------
+    pointers : (rows + 1,) ascending.
+    items : weights, at least 1.
+
+    Returns
+    -------
+    (first row, one past the last) of each range.
     """
     indptr = np.asarray(pointers)
     blocks: list[tuple[int, int]] = []
@@ -349,7 +442,17 @@ def put_header(
     clips: Sequence[float],
     fingerprint: str,
 ) -> None:
-    """Write what `header_of` reads, but for the weights' dtype, which dataset ``data`` has."""
+    """Write what `header_of` reads, but for the weights' dtype, which dataset ``data`` has.
+
+    Parameters
+    ----------
+    file : open for writing.
+    sizes : (L+1,) neurons per level.
+    nnz : (L,) weights per layer.
+    activations : (L,) of ACTIVATIONS.
+    clips : (L,) upper bounds of clipped-relu.
+    fingerprint : of the pattern.
+    """
     codes = [ACTIVATIONS.index(name) for name in activations]
     container.put(file, "sizes", np.asarray(sizes, np.int64))
     container.put(file, "nnz", np.asarray(nnz, np.int64))
@@ -359,7 +462,17 @@ def put_header(
 
 
 def header_of(file: h5py.File, path: str | os.PathLike[str]) -> NetworkHeader:
-    """Read and check what an open file says of its network before any weight is read."""
+    """Read and check what an open file says of its network before any weight is read.
+
+    Parameters
+    ----------
+    file : open, of a format that has one.
+    path : for messages.
+
+    Returns
+    -------
+    The header.
+    """
     sizes = container.dataset(file, "sizes", ("int64",), (None,))[:]
     n_layers = len(sizes) - 1
     if n_layers < 1 or sizes.min() < 1 or sizes.max() > MOST_NEURONS:

@@ -64,13 +64,31 @@ class Plan:
 
 
 def block_plan(sizes: Sequence[int], parts: int, fingerprint: str = "") -> Plan:
-    """Return the plan of contiguous blocks, what runs when no plan is given."""
+    """Return the plan of contiguous blocks, what runs when no plan is given.
+
+    Parameters
+    ----------
+    sizes : (L+1,) neurons per level.
+    parts : ranks, P.
+    fingerprint : of the network.
+
+    Returns
+    -------
+    The plan.
+    """
     owners = tuple(block_owners(n, parts) for n in sizes)
     return Plan(parts, owners, fingerprint, {"method": "block"})
 
 
 def check_plan(plan: Plan, header: NetworkHeader, size: int, where: str = "plan") -> None:
     """Check that `plan` cuts the network of `header` for `size` ranks.
+
+    Parameters
+    ----------
+    plan : a cut.
+    header : of a network.
+    size : ranks of the job.
+    where : begins the message.
 
     Raises
     ------
@@ -92,6 +110,12 @@ def check_parts(parts: int, header: NetworkHeader, what: str) -> None:
     """Raise InputError unless 1 <= parts <= the rows of all layers together.
 
     Fewer rows than parts in some layer is fine: those ranks have none of it.
+
+    Parameters
+    ----------
+    parts : ranks.
+    header : of the network.
+    what : the word for parts in the message.
     """
     rows = sum(header.sizes[1:])
     if not 1 <= parts <= rows:
@@ -101,7 +125,13 @@ def check_parts(parts: int, header: NetworkHeader, what: str) -> None:
 
 
 def write_plan(path: str | os.PathLike[str], plan: Plan) -> None:
-    """Write a plan file, aside and renamed."""
+    """Write a plan file, aside and renamed.
+
+    Parameters
+    ----------
+    path : file to write.
+    plan : the cut.
+    """
     with container.create(path, KIND, VERSION) as file:
         container.put(file, "sizes", np.asarray(plan.sizes, np.int64))
         container.put(file, "owners", np.concatenate(plan.owners).astype(np.int32))
@@ -116,6 +146,14 @@ def write_plan(path: str | os.PathLike[str], plan: Plan) -> None:
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
     """Read and check a plan file.
+
+    Parameters
+    ----------
+    path : plan file.
+
+    Returns
+    -------
+    The plan.
 
     Raises
     ------
@@ -148,6 +186,14 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
 
 def read_random_traffic(path: str | os.PathLike[str]) -> Traffic | None:
     """Return what a random plan of the same network costs, as a plan file has it; None if not.
+
+    Parameters
+    ----------
+    path : plan file.
+
+    Returns
+    -------
+    (L, P) words, messages and edges, or None.
 
     Raises
     ------

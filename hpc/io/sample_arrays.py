@@ -54,7 +54,8 @@ class SampleArrays:
 
         Parameters
         ----------
-        start, stop : the samples. rows : of x^0, ascending.
+        start, stop : the samples.
+        rows : of x^0, ascending.
 
         Returns
         -------
@@ -77,7 +78,9 @@ class SampleArrays:
 
         Parameters
         ----------
-        raw : (rows, stop - start). start, stop : the samples. dtype : of the result.
+        raw : (rows, stop - start).
+        start, stop : the samples.
+        dtype : of the result.
 
         Returns
         -------
@@ -121,7 +124,8 @@ def samples_of(
 
     Parameters
     ----------
-    data : a path; inputs; or (inputs, labels). name : of arrays, for messages.
+    data : a path; inputs; or (inputs, labels).
+    name : of arrays, for messages.
 
     Returns
     -------

@@ -50,7 +50,15 @@ class SamplesHeader:
 
 
 class SamplesWriter:
-    """Fills a samples file block of samples by block; see `create_samples`."""
+    """Fills a samples file block of samples by block; see `create_samples`.
+
+    Parameters
+    ----------
+    file : open for writing.
+    inputs : its dataset of inputs.
+    n_samples : how many there will be.
+    packed : whether they are bits.
+    """
 
     def __init__(self, file: h5py.File, inputs: h5py.Dataset, n_samples: int, packed: bool) -> None:
         self._file = file
@@ -59,7 +67,13 @@ class SamplesWriter:
         self._packed = packed
 
     def put_inputs(self, start: int, block: npt.NDArray[Any]) -> None:
-        """Store the inputs of samples start.. : (width, m); start % 8 == 0 where packed."""
+        """Store the inputs of samples start.. : (width, m); start % 8 == 0 where packed.
+
+        Parameters
+        ----------
+        start : number of the first sample, from 0.
+        block : (width, m).
+        """
         stop = start + block.shape[1]
         if stop > self._n_samples or (self._packed and start % 8):
             raise ValueError(f"block {start}..{stop} does not fit {self._n_samples} samples")
@@ -70,11 +84,22 @@ class SamplesWriter:
             self._inputs[:, start:stop] = block
 
     def put_packed(self, bits: npt.NDArray[np.uint8]) -> None:
-        """Store all inputs, packed as the file has them: (width, ceil(n / 8))."""
+        """Store all inputs, packed as the file has them: (width, ceil(n / 8)).
+
+        Parameters
+        ----------
+        bits : (width, ceil(n / 8)) uint8.
+        """
         self._inputs[:] = bits
 
     def put_labels(self, labels: npt.NDArray[np.integer], classes: int) -> None:
-        """Store one label a sample, each in 0..classes-1."""
+        """Store one label a sample, each in 0..classes-1.
+
+        Parameters
+        ----------
+        labels : (n,) whole numbers.
+        classes : how many there are.
+        """
         if len(labels) != self._n_samples:
             raise InputError(f"{len(labels)} labels for {self._n_samples} samples")
         check_labels(labels, classes, "labels")
@@ -82,7 +107,12 @@ class SamplesWriter:
         self._file.attrs["classes"] = classes
 
     def put_categories(self, categories: npt.NDArray[np.integer]) -> None:
-        """Store the official answer: 1-based image numbers, ascending."""
+        """Store the official answer: 1-based image numbers, ascending.
+
+        Parameters
+        ----------
+        categories : (m,) whole numbers from 1.
+        """
         _check_categories(categories, self._n_samples, "categories")
         container.put(self._file, "categories", categories.astype(np.int64))
 
@@ -99,7 +129,13 @@ def create_samples(
 ) -> Iterator[SamplesWriter]:
     """Write a samples file; yields its writer, renames it into place at the end.
 
+    Parameters
+    ----------
+    path : file to write.
+    n_samples : n.
+    width : n_0.
     kind : 'bits', 'uint8' (with `scale`) or 'float32'.
+    scale : x = stored byte · scale.
     compress : gzip, for files that are shipped; others are read faster without.
     """
     packed = kind == "bits"
@@ -124,13 +160,23 @@ def create_samples(
 
 @contextlib.contextmanager
 def open_samples(path: str | os.PathLike[str]) -> Iterator[SamplesFile]:
-    """Open a samples file for reading; see `container.opened` for what it raises."""
+    """Open a samples file for reading; see `container.opened` for what it raises.
+
+    Parameters
+    ----------
+    path : samples file.
+    """
     with container.opened(path, KIND, VERSION) as file:
         yield SamplesFile(file, path)
 
 
 class SamplesFile:
     """An open samples file.
+
+    Parameters
+    ----------
+    file : open, of this format.
+    path : for messages.
 
     Attributes
     ----------
@@ -168,12 +214,29 @@ class SamplesFile:
 
         Packed: (width, bytes) uint8 from byte start // 8 on, so start % 8 is the first
         sample's bit; else (width, stop - start) uint8 or float32.
+
+        Parameters
+        ----------
+        start, stop : the samples.
+
+        Returns
+        -------
+        (width, ...) as above.
         """
         blocks = [block for _, block in self._blocks(start, stop)]
         return np.concatenate(blocks)
 
     def own(self, start: int, stop: int, rows: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
         """Return the given rows (ascending) of `raw(start, stop)`, in bounded memory.
+
+        Parameters
+        ----------
+        start, stop : the samples.
+        rows : of x^0, ascending.
+
+        Returns
+        -------
+        (len(rows), ...) as stored.
 
         Raises
         ------
@@ -202,6 +265,16 @@ class SamplesFile:
     ) -> npt.NDArray[np.floating]:
         """Return rows `rows` of x^0 for samples start..stop-1: (len(rows), stop - start) `dtype`.
 
+        Parameters
+        ----------
+        start, stop : the samples.
+        rows : of x^0, ascending.
+        dtype : of the result.
+
+        Returns
+        -------
+        (len(rows), stop - start) `dtype`.
+
         Raises
         ------
         FormatError : an input that is not finite.
@@ -211,7 +284,18 @@ class SamplesFile:
     def decode(
         self, raw: npt.NDArray[Any], start: int, stop: int, dtype: npt.DTypeLike
     ) -> npt.NDArray[np.floating]:
-        """Return stored inputs of samples start..stop-1 as numbers: (rows, stop - start)."""
+        """Return stored inputs of samples start..stop-1 as numbers: (rows, stop - start).
+
+        Parameters
+        ----------
+        raw : from `raw` or `own`.
+        start, stop : the samples.
+        dtype : of the result.
+
+        Returns
+        -------
+        (rows, stop - start) `dtype`.
+        """
         if self.header.packed:
             first = start % 8
             bits = np.unpackbits(raw, axis=1, bitorder="little")
@@ -223,6 +307,10 @@ class SamplesFile:
 
     def labels(self) -> npt.NDArray[np.int32]:
         """Return the label of every sample, (n,) int32, checked against `classes`.
+
+        Returns
+        -------
+        (n,) int32.
 
         Raises
         ------
@@ -238,7 +326,12 @@ class SamplesFile:
         return labels
 
     def categories(self) -> npt.NDArray[np.int64]:
-        """Return the official answer kept with the inputs: (m,) int64, 1-based, ascending."""
+        """Return the official answer kept with the inputs: (m,) int64, 1-based, ascending.
+
+        Returns
+        -------
+        (m,) int64.
+        """
         if not self.header.has_categories:
             raise InputError(f"{self.header.path}: has no categories")
         found = container.read(container.dataset(self._file, "categories", ("int64",), (None,)))
@@ -247,7 +340,14 @@ class SamplesFile:
 
 
 def check_labels(labels: npt.NDArray[np.integer], classes: int, where: str) -> None:
-    """Raise FormatError for a label outside 0..classes-1, naming the first."""
+    """Raise FormatError for a label outside 0..classes-1, naming the first.
+
+    Parameters
+    ----------
+    labels : (n,) whole numbers.
+    classes : how many there are.
+    where : begins the message.
+    """
     outside = np.flatnonzero((labels < 0) | (labels >= classes))
     if outside.size:
         at = int(outside[0])

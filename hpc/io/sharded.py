@@ -68,7 +68,9 @@ def write_sharded(
 
     Parameters
     ----------
+    path : file to write.
     header : of the network file.
+    plan : the cut, for as many ranks as there are shards.
     shards : those of all ranks, in rank order.
 
     Raises
@@ -111,13 +113,27 @@ def _put_shards(
 
 @contextlib.contextmanager
 def open_sharded(path: str | os.PathLike[str]) -> Iterator[ShardedFile]:
-    """Open a sharded file for reading; see `container.opened` for what it raises."""
+    """Open a sharded file for reading; see `container.opened` for what it raises.
+
+    Parameters
+    ----------
+    path : sharded file.
+    """
     with container.opened(path, KIND, VERSION) as file:
         yield ShardedFile(file, path)
 
 
 def read_sharded_header(path: str | os.PathLike[str]) -> ShardedHeader:
-    """Return the header of a sharded file, checked."""
+    """Return the header of a sharded file, checked.
+
+    Parameters
+    ----------
+    path : sharded file.
+
+    Returns
+    -------
+    The header.
+    """
     with open_sharded(path) as sharded:
         return sharded.header
 
@@ -127,6 +143,15 @@ def read_shard(path: str | os.PathLike[str], rank: int) -> tuple[Shard, int]:
 
     Its arrays are views into one array per flat dataset; all weights of the rank lie in one
     array, layer by layer.
+
+    Parameters
+    ----------
+    path : sharded file.
+    rank : from 0.
+
+    Returns
+    -------
+    The shard, and the bytes.
 
     Raises
     ------
@@ -138,6 +163,11 @@ def read_shard(path: str | os.PathLike[str], rank: int) -> tuple[Shard, int]:
 
 class ShardedFile:
     """An open sharded file.
+
+    Parameters
+    ----------
+    file : open, of this format.
+    path : for messages.
 
     Attributes
     ----------
@@ -163,7 +193,16 @@ class ShardedFile:
         self.bytes_read = sum(array.nbytes for array in per_layer) + _header_bytes(network)
 
     def shard(self, rank: int) -> Shard:
-        """Return the shard of `rank`: one contiguous read of each flat dataset."""
+        """Return the shard of `rank`: one contiguous read of each flat dataset.
+
+        Parameters
+        ----------
+        rank : from 0.
+
+        Returns
+        -------
+        The shard.
+        """
         if not 0 <= rank < self.header.parts:
             raise InputError(
                 f"{self.header.network.path}: has ranks 0..{self.header.parts - 1}, not {rank}"

@@ -37,7 +37,16 @@ class BlockPair:
 
 
 def freeze(module: nn.Module) -> nn.Module:
-    """Put `module` in eval mode without gradients and return it."""
+    """Put `module` in eval mode without gradients and return it.
+
+    Parameters
+    ----------
+    module : any.
+
+    Returns
+    -------
+    The same module.
+    """
     return module.eval().requires_grad_(False)
 
 
@@ -132,6 +141,14 @@ def _check_trainable(student: nn.Module, where: str) -> None:
 
 def load_blocks(spec: str) -> list[BlockPair]:
     """Return the user's own blocks: what calling FUNCTION of "MODULE:FUNCTION" returns.
+
+    Parameters
+    ----------
+    spec : "MODULE:FUNCTION".
+
+    Returns
+    -------
+    The pairs, at least one.
 
     Raises
     ------

@@ -76,7 +76,8 @@ def format_of(to: str | os.PathLike[str], form: str | None) -> str:
 
     Parameters
     ----------
-    to : where to write. form : one of FORMATS; None: by the suffix.
+    to : where to write.
+    form : one of FORMATS; None: by the suffix.
 
     Returns
     -------

@@ -110,8 +110,10 @@ def train(
     checkpoint : where to keep checkpoints, and to go on from; not for 'dp' and 'ls'.
     dtype : 'float32' or 'float64'; the blocks are converted.
     seed : of every random draw.
-    device : 'cpu', 'cuda' or 'auto'. transport : 'auto', 'host', 'staged' or 'cuda-aware'.
-    on_epoch : told of every epoch on every rank. progress : told of this rank's rounds.
+    device : 'cpu', 'cuda' or 'auto'.
+    transport : 'auto', 'host', 'staged' or 'cuda-aware'.
+    on_epoch : told of every epoch on every rank.
+    progress : told of this rank's rounds.
 
     Returns
     -------
@@ -171,7 +173,8 @@ def profile(
     Parameters
     ----------
     comm, blocks, data, dtype, seed, device, transport : as `train`'s.
-    batch : samples of a training step, at least 1. steps : of each measurement, at least 1.
+    batch : samples of a training step, at least 1.
+    steps : of each measurement, at least 1.
 
     Returns
     -------
@@ -216,9 +219,11 @@ def finetune(
     comm, data, device, transport : as `train`'s.
     model : with the same weights on every rank; trained in place, the same on all ranks.
     settings : rate, momentum ... of SGD.
-    batch : samples of a step over all ranks, at least one a rank. epochs : at least 1.
+    batch : samples of a step over all ranks, at least one a rank.
+    epochs : at least 1.
     validation : share of the training samples held out, 0 for the test samples.
-    smoothing : of the labels, in [0, 1]. seed : of every random draw.
+    smoothing : of the labels, in [0, 1].
+    seed : of every random draw.
     checkpoint : where to keep checkpoints, and to go on from.
     on_epoch, progress : told on every rank of epochs and steps.
 

@@ -27,7 +27,16 @@ class SgdSettings:
     schedule: Literal["constant", "cosine"] = "constant"
 
     def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.SGD:
-        """Return the optimizer of `parameters`."""
+        """Return the optimizer of `parameters`.
+
+        Parameters
+        ----------
+        parameters : to be trained.
+
+        Returns
+        -------
+        The optimizer.
+        """
         return torch.optim.SGD(
             parameters,
             lr=self.lr,
@@ -37,14 +46,29 @@ class SgdSettings:
         )
 
     def lr_at(self, progress: float) -> float:
-        """Return the rate of a step when `progress`, in [0, 1), of the run's steps are done."""
+        """Return the rate of a step when `progress`, in [0, 1), of the run's steps are done.
+
+        Parameters
+        ----------
+        progress : share of the run's steps that are done, in [0, 1).
+
+        Returns
+        -------
+        The rate.
+        """
         if self.schedule == "constant":
             return self.lr
         return self.lr * 0.5 * (1 + math.cos(math.pi * progress))
 
 
 def set_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
-    """Give all parameter groups the rate `lr`."""
+    """Give all parameter groups the rate `lr`.
+
+    Parameters
+    ----------
+    optimizer : any of torch's.
+    lr : the rate.
+    """
     for group in optimizer.param_groups:
         group["lr"] = lr
 
@@ -54,6 +78,15 @@ MOST_LR = 1e30
 
 def rated(settings: SgdSettings, lr: float | None) -> SgdSettings:
     """Return the settings with the rate that the user gave, if any.
+
+    Parameters
+    ----------
+    settings : of SGD.
+    lr : the rate; None: as it is.
+
+    Returns
+    -------
+    The settings.
 
     Raises
     ------

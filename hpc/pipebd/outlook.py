@@ -27,7 +27,8 @@ def planned(choice: Choice, table: CostTable | None) -> Plan:
 
     Parameters
     ----------
-    choice : what to run. table : what it costs, None where that is unknown.
+    choice : what to run.
+    table : what it costs, None where that is unknown.
 
     Returns
     -------

@@ -64,8 +64,11 @@ def prepare(
 
     Parameters
     ----------
-    recipe : of teacher and students. options : of the training. file : the images.
-    device : of this rank. network : the blocks, where they are there already.
+    recipe : of teacher and students.
+    options : of the training.
+    file : the images.
+    device : of this rank.
+    network : the blocks, where they are there already.
 
     Returns
     -------
@@ -119,7 +122,13 @@ def _program(
 
 
 def check_images_fit(recipe: Recipe, file: ImagesFile) -> None:
-    """Raise InputError for images whose shape does not fit block 0 of a built-in workload."""
+    """Raise InputError for images whose shape does not fit block 0 of a built-in workload.
+
+    Parameters
+    ----------
+    recipe : of the network.
+    file : the images.
+    """
     if not recipe.workload:
         return
     expected = recipe.built_in().input_shape
@@ -132,6 +141,12 @@ def check_images_fit(recipe: Recipe, file: ImagesFile) -> None:
 
 def give_teacher(path: str | None, recipe: Recipe, network: Network) -> None:
     """Load a teacher's weights into the blocks.
+
+    Parameters
+    ----------
+    path : file of weights, under torchvision's names; None: nothing is done.
+    recipe : of the network.
+    network : gets the weights.
 
     Raises
     ------

@@ -70,6 +70,14 @@ class Profile:
     def for_ranks(self, n_ranks: int) -> Profile:
         """Return it for `n_ranks` ranks: the first ones, or more that are like the weakest.
 
+        Parameters
+        ----------
+        n_ranks : at least 1.
+
+        Returns
+        -------
+        The profile.
+
         Raises
         ------
         InputError : fewer than one; more than one where no all-reduce was measured.
@@ -92,6 +100,15 @@ def at_share(values: Shares, share: int) -> float:
 
     Below the smallest measured share its value holds, since small shares under-use a device.
     Infinite, that is infeasible, above the largest measured one and where a neighbour is None.
+
+    Parameters
+    ----------
+    values : by share.
+    share : samples, at least 1.
+
+    Returns
+    -------
+    Seconds or bytes.
     """
     known = sorted(values)
     if share > known[-1]:
@@ -110,6 +127,16 @@ def at_size(allreduce_s: Mapping[int, tuple[float, ...]], size: int, block: int)
     """Return the seconds of a block's gradient all-reduce over `size` ranks; 0 over one.
 
     Linear between the measured sizes; outside them the nearest one's value holds.
+
+    Parameters
+    ----------
+    allreduce_s : seconds per block, by group size.
+    size : of the group, at least 1.
+    block : from 0.
+
+    Returns
+    -------
+    Seconds.
     """
     if size == 1:
         return 0.0
@@ -120,6 +147,14 @@ def at_size(allreduce_s: Mapping[int, tuple[float, ...]], size: int, block: int)
 
 def check_fits(profile: Profile, where: str, *, workload: str, batch: int, n_blocks: int) -> None:
     """Check that a profile is of this workload and batch. A profile that names none fits any.
+
+    Parameters
+    ----------
+    profile : that was measured.
+    where : begins the message.
+    workload : its label.
+    batch : samples of a step.
+    n_blocks : how many there are.
 
     Raises
     ------

@@ -24,6 +24,14 @@ from hpc.pipebd.profile_data import BlockProfile, Profile, RankProfile, Shares
 def read_profile(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in a file.
 
+    Parameters
+    ----------
+    path : of `pipebd profile`.
+
+    Returns
+    -------
+    The profile.
+
     Raises
     ------
     FormatError : missing, not JSON, a field that is missing or out of range; says which.
@@ -39,13 +47,28 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
 
 
 def write_profile(path: str | os.PathLike[str], profile: Profile) -> None:
-    """Write a profile; `read_profile` returns it unchanged."""
+    """Write a profile; `read_profile` returns it unchanged.
+
+    Parameters
+    ----------
+    path : file to write.
+    profile : that was measured.
+    """
     with written_aside(path) as partial:
         partial.write_text(json.dumps(as_json(profile), indent=1) + "\n", encoding="utf-8")
 
 
 def as_json(profile: Profile) -> dict[str, Any]:
-    """Return the profile as the file has it; optional fields that say nothing are left out."""
+    """Return the profile as the file has it; optional fields that say nothing are left out.
+
+    Parameters
+    ----------
+    profile : that was measured.
+
+    Returns
+    -------
+    Plain data.
+    """
     data = asdict(profile)
     load_s = data.pop("load_s")
     data = {name: value for name, value in data.items() if value not in (None, "", {})}
@@ -65,6 +88,15 @@ def _string_keys(values: Any) -> dict[str, Any]:
 
 def parse_profile(data: Any, where: str) -> Profile:
     """Return the profile that `data`, decoded JSON, says. `where` begins every message.
+
+    Parameters
+    ----------
+    data : decoded JSON.
+    where : begins every message.
+
+    Returns
+    -------
+    The profile.
 
     Raises
     ------

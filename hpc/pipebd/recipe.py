@@ -51,6 +51,10 @@ class Recipe:
     def built_in(self) -> Workload:
         """Return the workload.
 
+        Returns
+        -------
+        The workload.
+
         Raises
         ------
         InputError : see `workloads.workload`; an option that it does not take; user's blocks.
@@ -88,6 +92,14 @@ class Network:
 def build_network(recipe: Recipe) -> Network:
     """Build all blocks, the same on every rank.
 
+    Parameters
+    ----------
+    recipe : of a workload, or of a user's blocks.
+
+    Returns
+    -------
+    Teachers and students with fresh weights.
+
     Raises
     ------
     InputError : see `Recipe.built_in` and `blocks.load_blocks`; neither or both were given.
@@ -111,7 +123,8 @@ def user_network(pairs: Sequence[BlockPair], dtype: torch.dtype) -> Network:
 
     Parameters
     ----------
-    pairs : at least one. dtype : of all weights.
+    pairs : at least one.
+    dtype : of all weights.
 
     Returns
     -------
@@ -131,6 +144,14 @@ def _name(pair: BlockPair, index: int) -> str:
 def build_student(recipe: Recipe) -> nn.Module:
     """Build the assembled student with fresh weights: students, or derived blocks, and head.
 
+    Parameters
+    ----------
+    recipe : of a workload, or of a user's blocks.
+
+    Returns
+    -------
+    One network.
+
     Raises
     ------
     InputError : as `build_network`; a search without architecture.
@@ -149,10 +170,30 @@ def build_student(recipe: Recipe) -> nn.Module:
 
 
 def derived_blocks(built: Workload, architecture: Architecture) -> list[nn.Module]:
-    """Return fresh blocks of the network that a search has found."""
+    """Return fresh blocks of the network that a search has found.
+
+    Parameters
+    ----------
+    built : the workload of the search.
+    architecture : that was found.
+
+    Returns
+    -------
+    The blocks, in order.
+    """
     return [built.build_derived(index, names) for index, names in enumerate(architecture)]
 
 
 def whole_teacher(blocks: Sequence[nn.Module], head: nn.Module) -> nn.Module:
-    """Return blocks and head as one network, all of it to be trained: a teacher."""
+    """Return blocks and head as one network, all of it to be trained: a teacher.
+
+    Parameters
+    ----------
+    blocks : of the teacher, in order.
+    head : what follows them.
+
+    Returns
+    -------
+    The network; its modules are those given.
+    """
     return nn.Sequential(*blocks, head).requires_grad_(True)

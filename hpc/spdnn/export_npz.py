@@ -30,7 +30,10 @@ def write_archive(
 
     Parameters
     ----------
-    file : the network. to : file to write. metadata : plain data. advance : told of layers.
+    file : the network.
+    to : file to write.
+    metadata : plain data.
+    advance : told of layers.
 
     Raises
     ------
@@ -62,7 +65,10 @@ def write_matrices(
 
     Parameters
     ----------
-    file : the network. to : folder to make. metadata : plain data. advance : told of layers.
+    file : the network.
+    to : folder to make.
+    metadata : plain data.
+    advance : told of layers.
 
     Raises
     ------

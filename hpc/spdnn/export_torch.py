@@ -42,7 +42,10 @@ def write_state(
 
     Parameters
     ----------
-    file : the network. to : file to write. metadata : plain data. advance : told of layers.
+    file : the network.
+    to : file to write.
+    metadata : plain data.
+    advance : told of layers.
 
     Raises
     ------

@@ -24,7 +24,9 @@ def write_tsv(file: NetworkFile, to: str | os.PathLike[str], advance: Advance) -
 
     Parameters
     ----------
-    file : the network, all levels of one width. to : folder to make. advance : told of layers.
+    file : the network, all levels of one width.
+    to : folder to make.
+    advance : told of layers.
 
     Raises
     ------

@@ -86,15 +86,23 @@ def infer(
     ----------
     comm : communicator of replicas · shard.size ranks.
     shard : this rank's share (`load_shard`, over its group of `replica_groups`).
+    x : samples file, or (n, n_0) array: see `sample_arrays`.
     batch : samples at a time of a replica, at least 1.
+    scores : given on all ranks or on none; called on rank 0 with each batch's last level.
+    kernel : multiplies; the best there is without.
     merge : compute columns that are equal on every rank once; changes no bit of the answer
         (numba kernel).
     replicas : how many groups of consecutive ranks share the samples, each with the whole
         network; one with nothing to do is idle. Changes no bit of the answer of a group's ranks.
     waves : into how many waves the panels of a batch are divided; None: chosen here. Changes
         no bit of the answer.
-    scores : given on all ranks or on none; called on rank 0 with each batch's last level.
-    standing : told where this rank is, for a watchdog. gauges : set, for who watches the run.
+    progress : told of samples that are done.
+    standing : told where this rank is, for a watchdog.
+    gauges : set, for who watches the run.
+
+    Returns
+    -------
+    Categories, seconds and counts.
 
     Raises
     ------
@@ -120,7 +128,18 @@ def infer(
 
 
 def equal_columns(comm: MPI.Comm, shard: Shard, kernel: Kernel) -> Merger | None:
-    """Return what merges equal columns, where the kernel is a compiled one."""
+    """Return what merges equal columns, where the kernel is a compiled one.
+
+    Parameters
+    ----------
+    comm : of the replica.
+    shard : this rank's share.
+    kernel : that multiplies.
+
+    Returns
+    -------
+    It; None for the other kernels.
+    """
     if kernel.name != "numba":
         return None
     from hpc.spdnn.equal_columns import EqualColumns

@@ -183,7 +183,8 @@ def train(
     out : network file to write.
     gather : bring the whole trained network to rank 0, in its memory.
     checkpoint : where to keep checkpoints, and to go on from the newest one there is.
-    on_epoch : told on every rank of each epoch. progress : of steps.
+    on_epoch : told on every rank of each epoch.
+    progress : of steps.
 
     Returns
     -------
@@ -237,7 +238,8 @@ def measure_machine(comm: MPI.Comm, kernel: str = "auto") -> Machine:
 
     Parameters
     ----------
-    comm : any intracommunicator of 2 ranks or more. kernel : as `infer`'s.
+    comm : any intracommunicator of 2 ranks or more.
+    kernel : as `infer`'s.
 
     Returns
     -------

@@ -199,7 +199,17 @@ def _agree_on_sends(
 
 
 def as_dtype(shard: Shard, dtype: np.dtype[np.floating]) -> Shard:
-    """Return the shard with weights and biases in another precision."""
+    """Return the shard with weights and biases in another precision.
+
+    Parameters
+    ----------
+    shard : any.
+    dtype : float32 or float64.
+
+    Returns
+    -------
+    The shard.
+    """
 
     def cast(part: Part) -> Part:
         return replace(part, data=part.data.astype(dtype))

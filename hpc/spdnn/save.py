@@ -37,8 +37,15 @@ def save_network(
 ) -> None:
     """Write the network that `shard` is a share of, with other weights. Collective.
 
-    values : per layer (nnz,), core part first, then by source. biases : per layer (n_out,).
     The pattern, and so the fingerprint, is that of the network that was loaded.
+
+    Parameters
+    ----------
+    comm : of as many ranks as the shard was cut for.
+    path : file to write.
+    shard : this rank's share, for pattern and activations.
+    values : per layer (nnz,), core part first, then by source.
+    biases : per layer (n_out,).
     """
     with _writer(comm, path, shard.sizes[0]) as writer:
         for k, layer in enumerate(shard.layers):
@@ -62,7 +69,9 @@ def save_trained(
 
     Parameters
     ----------
-    comm : of all ranks. path : file to write. shard, values, biases : see `save_network`.
+    comm : of all ranks.
+    path : file to write.
+    shard, values, biases : see `save_network`.
     replicas : as it was trained.
     """
     with replica_groups(comm, replicas) as ranks, ranks.together():
@@ -81,7 +90,9 @@ def gather_trained(
 
     Parameters
     ----------
-    comm : of all ranks. shard, values, biases : see `save_network`. replicas : as it was trained.
+    comm : of all ranks.
+    shard, values, biases : see `save_network`.
+    replicas : as it was trained.
 
     Returns
     -------
@@ -131,7 +142,16 @@ def _writer(
 def global_rows(layer: LayerShard, own: Ints, values: Floats, bias: Floats) -> Rows:
     """Put the parts of a layer together again as rows with ascending global columns. Pure.
 
-    own : global ids of the rank's own rows of x^{k-1}; values : (nnz,) in the order of parts.
+    Parameters
+    ----------
+    layer : this rank's share.
+    own : global ids of the rank's own rows of x^{k-1}.
+    values : (nnz,) in the order of parts.
+    bias : (n_out,).
+
+    Returns
+    -------
+    The rows, in local order.
     """
     row_of, columns = weight_places(layer, own)
     order = np.lexsort((columns, row_of))
@@ -141,7 +161,17 @@ def global_rows(layer: LayerShard, own: Ints, values: Floats, bias: Floats) -> R
 
 
 def weight_places(layer: LayerShard, own: Ints) -> tuple[Ints, Ints]:
-    """Return local row and global column of each weight, core part first, then by source. Pure."""
+    """Return local row and global column of each weight, core part first, then by source. Pure.
+
+    Parameters
+    ----------
+    layer : this rank's share.
+    own : global ids of the rank's own rows of x^{k-1}.
+
+    Returns
+    -------
+    Two arrays (nnz,).
+    """
     parts = (layer.core, *layer.parts)
     columns_of = np.concatenate([own, *layer.needs])
     columns = columns_of[np.concatenate([part.indices for part in parts])]

@@ -116,13 +116,27 @@ def train(
 ) -> Training:
     """Train the network that `shard` is a share of on the labelled samples of `x`. Collective.
 
+    Parameters
+    ----------
+    comm : communicator of replicas · shard.size ranks.
+    shard : this rank's share, see `load_shard`; its weights are copied.
+    x : labelled samples file, or (x, labels): see `sample_arrays`.
+    options : of the training.
     test : more labelled samples, evaluated at the end.
+    kernel : multiplies; the best there is without.
     replicas : how many groups of consecutive ranks share each minibatch; each has the whole
-        network, so `shard` is this rank's share for comm.size / replicas ranks, loaded over
-        the group of `replica_groups(comm, replicas)`. The step is the same to rounding.
-    checkpoint : where to keep checkpoints, and to go on from the newest one there is: with as
-        many ranks to the same bits as without a stop, with others to rounding.
-    standing : told where this rank is, for a watchdog. gauges : set, for who watches the run.
+        network, so `shard` is this rank's share for comm.size / replicas ranks, loaded over the
+        group of `replica_groups(comm, replicas)`. The step is the same to rounding.
+    checkpoint : where to keep checkpoints, and to go on from the newest one there is: with as many
+        ranks to the same bits as without a stop, with others to rounding.
+    on_epoch : told of each epoch.
+    progress : told of steps.
+    standing : told where this rank is, for a watchdog.
+    gauges : set, for who watches the run.
+
+    Returns
+    -------
+    History, and this rank's trained weights.
 
     Raises
     ------
