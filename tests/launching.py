@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 from types import MappingProxyType
 
-BANNER = re.compile(r"-{60,}\n[\s\S]*?-{60,}\n|^\[[^\]\n]+:\d+\] PMIX ERROR.*\n", re.MULTILINE)
+BANNER = re.compile(
+    r"-{60,}\n[\s\S]*?-{60,}\n|^\[[^\]\n]+:\d+\] PMIX ERROR.*\n|^\[warn\] Epoll .*\n", re.MULTILINE
+)
 """What Open MPI's mpirun adds when a job ends with another code than 0."""
 ROOT = Path(__file__).parents[1]
 

@@ -23,15 +23,6 @@ EPOCHS = 8
 soak = (pytest.mark.soak, pytest.mark.timeout(900))
 
 
-@pytest.fixture(scope="module")
-def network(tmp_path_factory):
-    path = tmp_path_factory.mktemp("net") / "net.h5"
-    sizes = ("--sizes", "784,300,300,10", "--degree", "8", "--kind", "er")
-    rest = ("--activation", "relu,relu,identity", "--init", "scaled", "--out", path)
-    assert run_alone("-m", "datasets", "random", *sizes, *rest).returncode == 0
-    return path
-
-
 def words(network, root, out, epochs=EPOCHS, every="20steps"):
     return [
         "spdnn", "train", network, DIGITS, "--epochs", epochs, "--batch", 25, "--lr", 1e-3,

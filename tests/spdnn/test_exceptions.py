@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.launching import ROOT, run_alone
+from tests.launching import ROOT
 from tests.launching import run_ranks as run_ranks  # marks the module
 from tests.raising import check_raised
 
@@ -22,15 +22,6 @@ PLACES = {
     "output": ("hpc.spdnn.save:global_rows", 1, 2),
     "report": ("hpc.spdnn.train_command:rank_table", 0, 1),
 }
-
-
-@pytest.fixture(scope="module")
-def network(tmp_path_factory):
-    path = tmp_path_factory.mktemp("net") / "net.h5"
-    sizes = ("--sizes", "784,60,60,10", "--degree", "8", "--kind", "er")
-    rest = ("--activation", "relu,relu,identity", "--init", "scaled", "--out", path)
-    assert run_alone("-m", "datasets", "random", *sizes, *rest).returncode == 0
-    return path
 
 
 @pytest.mark.parametrize("place", PLACES)

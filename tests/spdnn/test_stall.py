@@ -8,22 +8,13 @@ import time
 
 import pytest
 
-from tests.launching import ROOT, run_alone, run_ranks
+from tests.launching import ROOT, run_ranks
 from tests.spdnn.slow_rank import STALL_S
 from tests.stopping import outcome, processes, started
 
 DIGITS = ROOT / "hpc" / "samples" / "digits.h5"
 MOST_S = STALL_S + 12
 """With the start of Python and MPI, on a busy machine."""
-
-
-@pytest.fixture(scope="module")
-def network(tmp_path_factory):
-    path = tmp_path_factory.mktemp("net") / "net.h5"
-    sizes = ("--sizes", "784,300,300,10", "--degree", "8", "--kind", "er")
-    rest = ("--activation", "relu,relu,identity", "--init", "scaled", "--out", path)
-    assert run_alone("-m", "datasets", "random", *sizes, *rest).returncode == 0
-    return path
 
 
 def lines(errors):
