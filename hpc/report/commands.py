@@ -47,14 +47,15 @@ def run(args: argparse.Namespace) -> None:
         cannot be written; no matplotlib.
     """
     from hpc.report.page.html import page_of
-    from hpc.report.page.pictures import pictures_of
+    from hpc.report.page.pictures import of_a_run, pictures_of
     from hpc.report.page.run_data import read_run
 
     _check(args)
     found = read_run(args.run_folder, args.predicted)
-    pictures = pictures_of(found)
+    with of_a_run(args.run_folder):
+        pictures = pictures_of(found)
+        page = page_of(found, pictures) if args.html else ""
     if args.html:
-        page = page_of(found, pictures)
         with written_aside(args.html) as partial:
             partial.write_text(page, encoding="utf-8")
         print(f"{args.html}: {len(pictures)} pictures of {found.command}")

@@ -13,8 +13,10 @@ import pytest
 from hpc.io.errors import FormatError, InputError
 from hpc.report import commands
 from hpc.report.options import Parser
+from hpc.report.page import of_ranks
 from hpc.report.page.html import page_of
 from hpc.report.page.of_traffic import traffic_pictures
+from hpc.report.page.of_training import readings_of
 from hpc.report.page.pictures import pictures_of
 from hpc.report.page.run_data import RunData, read_run
 from tests.launching import run_alone
@@ -151,9 +153,14 @@ def test_a_run_of_which_nothing_is_known_but_that_it_was(tmp_path):
         ("run.json", None, "holds no run"),
         ("run.json", "{", "damaged, not JSON"),
         ("figures.json", "[1]", "expected a JSON object"),
-        ("figures.json", '{"compute_s": [1.0, "x"]}', "damaged or of another program"),
-        ("traffic.json", '{"pairs": 3}', "damaged or of another program"),
-        ("traffic.json", '{"pairs": [[1]], "layers": {"words": [1]}}', "damaged or of another"),
+        ("figures.json", '{"compute_s": [1.0, "x"]}', "figures damaged or of another"),
+        ("traffic.json", '{"pairs": 3}', "figures damaged or of another"),
+        (
+            "traffic.json",
+            '{"pairs": [[1]], "layers": {"words": [1]}}',
+            "figures damaged or of another",
+        ),
+        ("traffic.json", '{"pairs": [[1, 2], []]}', "figures damaged or of another"),
         ("trace.json", "{}", "not a trace"),
         ("log.jsonl", "x\n{}\n", "line 1 is not JSON"),
         ("log.jsonl", "3\n", "line 1 is no JSON object"),
@@ -187,6 +194,21 @@ def test_words_of_a_run_are_no_html(tmp_path):
     run = RunData({"command": odd, "line": odd, "options": {odd: odd}}, {"schedule": odd}, events)
     text = page_of(run, pictures_of(run))
     assert "alert('&')" not in text and "&lt;script&gt;alert" in text
+
+
+def test_readings_that_were_thrown_away_at_a_checkpoint():
+    steps = [5, 10, 15, 20, 12, 17, 22]  # stopped after 20, gone on with from 10
+    log = tuple({"event": "progress", "what": "train", "step": s, "rate": 1.0} for s in steps)
+    run = RunData({}, {}, ({"event": "progress", "what": "profile", "step": 1}, *log))
+    assert [event["step"] for event in readings_of(run)] == [5, 10, 12, 17, 22]
+
+
+def test_greys_are_the_kinds_in_which_a_rank_waits():
+    from hpc.pipebd import recorder
+    from hpc.spdnn.run_figures import KINDS as OF_SPARSE
+
+    assert set(of_ranks.WAITING) == {"wait", *recorder.WAITING}
+    assert {*recorder.Kind, *OF_SPARSE} == set(of_ranks.KINDS)
 
 
 def test_of_many_ranks_neighbours_share_a_cell():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hpc.report.trace import Trace, Window
 
@@ -80,7 +79,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Heat:
-    """A matrix. Rows from above, columns from the left; both begin with `first`, `step` apart."""
+    """A square matrix. Rows from above, columns from the left, each `step` ranks."""
 
     rows: Axis
     columns: Axis
@@ -110,4 +109,3 @@ class Picture:
     caption: str
     table: Table
     chart: Chart
-    notes: Sequence[str] = field(default_factory=tuple)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hpc.report.page.charts import Axis, Bars, Column, Picture, Table, Timeline, Value
 from hpc.report.page.run_data import RunData
-from hpc.report.trace import Trace, Window, idle_shares, steady, step_s
+from hpc.report.trace import Trace, idle_shares, steady, step_s
 
 KINDS = {
     "compute": 0, "pack": 1, "merge": 3, "read": 2, "wait": -1,
@@ -15,7 +15,7 @@ KINDS = {
     "receive": -1, "send": -2, "barrier": -3,
 }  # fmt: skip
 """Kinds of work in the order in which they are stacked, and their colours; greys are waiting."""
-WAITING = ("receive", "send", "barrier")
+WAITING = tuple(kind for kind, colour in KINDS.items() if colour < 0)
 STEPS_SHOWN = 4
 
 
@@ -162,8 +162,7 @@ def _timeline(trace: Trace) -> Iterator[Picture]:
     whole, shown = steady(trace), steady(trace, STEPS_SHOWN)
     if not len(shown) or step_s(trace, whole) <= 0:
         return
-    waiting = tuple(trace.about.get("waiting", WAITING))
-    idle = idle_shares(trace, whole, waiting)
+    idle = idle_shares(trace, whole, WAITING)
     kinds = [kind for kind in KINDS if any(span.kind == kind for span in trace.spans)]
     spent = {(rank, kind): 0.0 for rank in range(trace.n_ranks) for kind in kinds}
     for span in trace.spans:
@@ -186,10 +185,5 @@ def _timeline(trace: Trace) -> Iterator[Picture]:
         f"{1e3 * step_s(trace, whole):.2f} ms over steps {whole.first} to {whole.last - 1}; the "
         "table has the means of these steps, validation between them included.",
         Table(columns, rows),
-        Timeline(trace, shown, waiting),
+        Timeline(trace, shown, WAITING),
     )
-
-
-def window_of(trace: Trace, steps: int = STEPS_SHOWN) -> Window:
-    """Return the steps that a picture shows."""
-    return steady(trace, steps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 from hpc.report.page.charts import Axis, Column, Lines, Picture, Series, Table
@@ -104,9 +105,18 @@ def _block_losses(epochs: Epochs) -> Iterator[Picture]:
 
 
 def readings_of(run: RunData) -> list[dict[str, Any]]:
-    """Return the readings of the run's main stretch: the last kind of work in the log."""
+    """Return the readings of the run's main stretch, the last kind of work in the log.
+
+    Where it went on from a checkpoint, those after it that were thrown away are left out.
+    """
     found = [event for event in run.events if event.get("event") == "progress"]
-    return [event for event in found if event.get("what") == found[-1].get("what")]
+    kept: list[dict[str, Any]] = []
+    for event in found:
+        if event.get("what") == found[-1].get("what"):
+            while kept and kept[-1]["step"] >= event["step"]:
+                kept.pop()
+            kept.append(event)
+    return kept
 
 
 def _readings(run: RunData) -> Iterator[Picture]:
@@ -167,7 +177,7 @@ def _wait(found: Epochs, done: str) -> Picture:
 
 def _number(value: Any) -> float | int | None:
     """Return a number that can be drawn, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return None
     return value
 

@@ -8,11 +8,9 @@ from typing import Any
 
 from hpc.report.durations import duration
 from hpc.report.figures import quantity
-from hpc.report.page.of_ranks import kinds_of
+from hpc.report.page.of_ranks import WAITING, kinds_of
 from hpc.report.page.of_training import epochs_of
 from hpc.report.page.run_data import RunData
-
-WAITING = ("wait", "receive", "send", "barrier")
 
 
 def tiles(run: RunData) -> list[tuple[str, str, str]]:
