@@ -17,22 +17,8 @@ OPENMPI_ENV := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
   PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none \
   OMPI_MCA_btl=self,sm,tcp OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1
 
-# Tests that start mpirun and whose expectations hold under both.
-OPENMPI_LAUNCHES := tests/spdnn/test_bad_input.py tests/pipebd/test_bad_runs.py \
-  tests/comm/test_survival.py tests/spdnn/test_shrink.py tests/pipebd/test_shrink.py \
-  tests/launch/test_shrink.py
-
-# Whose docstrings must name every parameter and say what is returned: what users call.
-DOCUMENTED := \
-  $(patsubst %,hpc/spdnn/%.py,interface exporting export_npz export_torch export_tsv \
-    narrow_index inference training load save) \
-  $(patsubst %,hpc/pipebd/%.py,interface exporting outlook blocks preparation optimizer recipe \
-    profile_data profile_file) \
-  $(patsubst %,hpc/io/%.py,network plan samples sample_arrays images image_arrays layer_list \
-    fingerprint lazily challenge_files checkpoint_options machine sharded categories) \
-  $(patsubst %,hpc/comm/%.py,sameness) \
-  $(patsubst %,partition/%.py,build stats shard compare predict inputs asked) \
-  $(patsubst %,datasets/%.py,torch_layers random_network challenge_network challenge_tsv tsv)
+# Tests that start mpirun: all hold under both.
+OPENMPI_LAUNCHES := tests
 
 .PHONY: venv demo test lint test-serial test-mpi test-openmpi soak bench clean
 MNIST ?= ../shared/data/mnist
