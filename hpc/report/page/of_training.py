@@ -39,7 +39,7 @@ def epochs_of(run: RunData) -> list[dict[str, Any]]:
     }
     history = run.figures.get("history") or []
     for number, epoch in enumerate(history, 1):  # those before a checkpoint are in the figures
-        found.setdefault(int(epoch.get("epoch", number)), {"epoch": number, **epoch})
+        found.setdefault(number, {**epoch, "epoch": number})
     return [found[number] for number in sorted(found)]
 
 
