@@ -35,7 +35,7 @@ digits = sample_path("digits")
 options = hpc.spdnn.TrainOptions(epochs=4, batch=50, lr=0.01, optimizer="adam", validation=0.2)
 
 
-def tell(epoch: object) -> None:
+def tell(epoch: hpc.spdnn.Epoch) -> None:
     """Print an epoch on the first rank."""
     if comm.rank == 0:
         print(

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from hpc.io.plan import Plan
     from hpc.spdnn.exporting import export
     from hpc.spdnn.interface import Answer, Trained, infer, measure_machine, train
+    from hpc.spdnn.position import Epoch
     from hpc.spdnn.training import TrainOptions
 
 __all__ = [
     "Answer",
     "CheckpointOptions",
+    "Epoch",
     "Layer",
     "Plan",
     "TrainOptions",
@@ -38,6 +40,7 @@ __getattr__, __dir__ = names_of(
         "hpc.io.plan": ["Plan"],
         "hpc.spdnn.exporting": ["export"],
         "hpc.spdnn.interface": ["Answer", "Trained", "infer", "measure_machine", "train"],
+        "hpc.spdnn.position": ["Epoch"],
         "hpc.spdnn.training": ["TrainOptions"],
     },
 )
