@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from hpc.io.errors import InputError
@@ -36,6 +37,12 @@ class Command:
     def on_ranks(self) -> bool:
         """Whether it is an MPI program."""
         return self.words[0] in ENGINES and self.words[:2] not in ALONE
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether its ranks are to outlive each other."""
+        asked = ("--on-failure", "shrink")
+        return "=".join(asked) in self.words or asked in pairwise(self.words)
 
     @property
     def name(self) -> str:

@@ -56,7 +56,9 @@ def local_run(
             raise InputError(f"-n {options.ranks}: {name} is of one process; leave -n away")
         return rank_environment(options.threads, False, False), command.argv(python)
     crowded = options.ranks * options.threads > host.cores
-    words = mpirun_options(host.flavour, options.ranks, options.threads, options.bind, crowded)
+    words = mpirun_options(
+        host.flavour, options.ranks, options.threads, options.bind, crowded, command.shrinks
+    )
     environment = rank_environment(options.threads, crowded, host.root)
     return environment, [host.mpirun, *words, *command.argv(python)]
 

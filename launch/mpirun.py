@@ -47,17 +47,25 @@ def found_flavour(mpirun: str) -> str:
 
 
 def mpirun_options(
-    flavour: str, ranks: int, threads: int, bind: str, crowded: bool = False
+    flavour: str,
+    ranks: int,
+    threads: int,
+    bind: str,
+    crowded: bool = False,
+    outlived: bool = False,
 ) -> list[str]:
     """Return the options of an mpirun that starts `ranks` of `threads` cores each.
 
     bind : one of BINDINGS. crowded : whether there are fewer cores; then nothing is bound.
+    outlived : whether ranks are to outlive each other, which MPICH's cannot.
     """
     bound = bind == "core" and not crowded
     if flavour == "mpich":
         where = ("core" if threads == 1 else f"core:{threads}") if bound else "none"
         return ["-n", str(ranks), "-bind-to", where]
     options = ["-n", str(ranks), "--bind-to", "core" if bound else "none"]
+    if outlived:
+        options += ["--with-ft", "ulfm"]
     if bound and threads > 1:
         options += ["--map-by", f"slot:PE={threads}"]
     return [*options, "--oversubscribe"] if crowded else options

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from hpc.io import container, plan, sharded
 from hpc.io.errors import InputError
 
+SPARE = "--spare-plan"
 VERSIONS = {plan.KIND: plan.VERSION, sharded.KIND: sharded.VERSION}
 
 
 def check_ranks(words: Sequence[str], ranks: int, made: Collection[str] = ()) -> None:
     """Check that plans and sharded files among the words are for so many ranks.
 
-    words : of a command. made : files that another job makes first; they are not looked at.
+    words : of a command. made : files that another job makes first; they are not looked at, nor
+    are plans for another number on purpose.
 
     Raises
     ------
     InputError : one is for another number.
     """
     groups = _replicas(words)
-    for word in words:
-        path = word.partition("=")[2] if word.startswith("--") else word
-        if path in made or not path.endswith(".h5") or not Path(path).is_file():
+    for before, word in pairwise(("", *words)):
+        option, _, value = word.partition("=")
+        path = value if word.startswith("--") else word
+        if (
+            SPARE in (before, option)
+            or path in made
+            or not path.endswith(".h5")
+            or not Path(path).is_file()
+        ):
             continue
         kind = container.format_of(path)
         if kind in VERSIONS:

@@ -27,6 +27,19 @@ if [ "$code" -eq 3 ]; then exit 0; fi
 exit "$code"'
 """
 
+OUTLIVED_RANK = """\
+# A rank that others may outlive. mpirun tells them only of one that a signal ends; those that
+# are left come to the same exit code and leave it.
+as_rank='trap : USR1 TERM INT
+word=$1; shift
+"$@"
+code=$?
+if [ "$code" -gt 128 ]; then kill -KILL "$$"; fi
+echo "$code" >"$word"
+if [ "$code" -eq 3 ]; then exit 0; fi
+exit "$code"'
+"""
+
 OUTCOME = """\
 if [ "$code" -eq 0 ]; then
   for _ in 1 2 3 4 5; do [ -s "$word" ] && break; sleep 1; done
@@ -85,7 +98,8 @@ def script(job: Job) -> str:
     text = "\n".join(parts) + "\n"
     if job.command.on_ranks:
         start = FORWARD if job.mpi == "mpirun" else SRUN
-        text += "\n".join(_launcher(job)) + "\n" + RANK + start + OUTCOME
+        rank = OUTLIVED_RANK if job.command.shrinks else RANK
+        text += "\n".join(_launcher(job)) + "\n" + rank + start + OUTCOME
     else:
         text += '"${command[@]}"\ncode=$?\n'
     text += END + (REQUEUE if job.requeue else "")
@@ -179,14 +193,18 @@ def _launcher(job: Job) -> Iterator[str]:
     yield f'case "$({quoted_words(words)} --version 2>&1)" in'
     for flavour, mark in FLAVOURS.items():
         plain, crowded = (
-            quoted_words([*words, *mpirun_options(flavour, job.ranks, job.threads, job.bind, many)])
-            for many in (False, True)
+            quoted_words([*words, *_mpirun_options(job, flavour, many)]) for many in (False, True)
         )
         yield f'*"{mark}"*) if [ -n "$crowded" ]; then launcher=({crowded})'
         yield f"  else launcher=({plain}); fi ;;"
     known = " or ".join(FLAVOURS)
     yield f'*) echo "launch: mpirun is of an unknown MPI, expected {known}" >&2; exit 1 ;;'
     yield "esac"
+
+
+def _mpirun_options(job: Job, flavour: str, crowded: bool) -> list[str]:
+    outlived = job.command.shrinks
+    return mpirun_options(flavour, job.ranks, job.threads, job.bind, crowded, outlived)
 
 
 def srun_options(job: Job) -> list[str]:

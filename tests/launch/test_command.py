@@ -68,6 +68,25 @@ def test_ranks_of_a_plan(plan, tmp_path):
     check_ranks([*words, "--replicas", "zero"], 4)
 
 
+def test_a_spare_plan_is_for_another_number(plan):
+    check_ranks(["spdnn", "train", "net.h5", "--spare-plan", plan, f"--spare-plan={plan}"], 5)
+    with pytest.raises(InputError, match=r"made for 4 ranks; the job has 5"):
+        check_ranks(["spdnn", "train", "net.h5", "--spare-plan", plan, "--plan", plan], 5)
+
+
+@pytest.mark.parametrize(
+    ("words", "shrinks"),
+    [
+        (["--on-failure", "shrink"], True),
+        (["--on-failure=shrink"], True),
+        (["--on-failure", "abort", "shrink"], False),
+        (["shrink", "--on-failure"], False),
+    ],
+)
+def test_ranks_that_are_to_outlive_each_other(words, shrinks):
+    assert command_of(["spdnn", "train", "net.h5", *words]).shrinks == shrinks
+
+
 def test_a_file_that_is_none_of_ours(tmp_path):
     path = tmp_path / "x.h5"
     path.write_bytes(np.arange(9).tobytes())

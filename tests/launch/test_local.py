@@ -45,6 +45,13 @@ def test_words(options, flavour, expected):
     assert line(options, flavour=flavour)[1] == ["mpirun", *expected.split(), *PROGRAM]
 
 
+def test_ranks_that_are_to_outlive_each_other():
+    command = command_of(["spdnn", "train", "net.h5", "--on-failure", "shrink"])
+    expected = ["mpirun", "-n", "4", "--bind-to", "core", "--with-ft", "ulfm"]
+    assert line(LocalOptions(4), command, flavour="openmpi")[1][:7] == expected
+    assert "--with-ft" not in line(LocalOptions(4), command, flavour="mpich")[1]
+
+
 def test_environment():
     assert line(LocalOptions(4, 2))[0] == dict.fromkeys(PINS, "2")
     assert line(LocalOptions(9))[0]["MPIR_CVAR_ENABLE_HEAVY_YIELD"] == "1"

@@ -44,6 +44,21 @@ def test_text(mpi):
     assert text == (GOLDEN / f"{mpi}.sh").read_text()
 
 
+def test_text_of_ranks_that_are_to_outlive_each_other():
+    words = ["spdnn", "train", "net.h5", "x.h5", "--checkpoint", "c", "--on-failure", "shrink"]
+    site = Site(python="py", launcher=("mpiexec",))
+    text = script(Job(command_of(words), site, tasks_per_node=4, mpi="mpirun", requeue=True))
+    assert text == (GOLDEN / "mpirun-shrink.sh").read_text()
+
+
+@pytest.mark.parametrize(("code", "ended"), [(0, 0), (1, 1), (2, 2), (3, 3), (137, 137)])
+def test_the_exit_code_is_that_of_the_ranks_that_are_left(stubs, code, ended):
+    words = [*INFER, "--on-failure=shrink"]
+    ran = stubs.run(script(job(stubs, words, mpi="mpirun")), STUB_CODE=str(code))
+    assert ran.returncode == ended
+    assert (stubs.folder / "runs" / "77.exit").read_text() == f"{ended}\n"
+
+
 @pytest.mark.parametrize("mpi", ["srun-pmi2", "srun-pmix", "mpirun", "the real mpirun"])
 def test_hostile_words_arrive_as_they_are(stubs, mpi):
     launcher = (mpirun_path(),) if "real" in mpi else ()
