@@ -239,7 +239,7 @@ def browsed(path: Path, tmp_path, *options):
     """Open a page in headless Chromium; return what its console says, and the document then."""
     ran = subprocess.run(
         [
-            "timeout", "100", CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+            "timeout", "100", str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu",
             f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr",
             "--virtual-time-budget=5000", *options, f"file://{path}",
         ],

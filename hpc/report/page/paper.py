@@ -16,8 +16,8 @@ COLOURS = (
     "#7a5230", "#6b9a1f", "#c2678f", "#4a6b8a", "#9a6fd0",
 )  # fmt: skip
 GREYS = ("#a9b2bc", "#c6ccd3", "#8b95a1")
-SIZE = (6.4, 3.6)
-"""Inches: a column and a half."""
+SIZE, SQUARE = (6.4, 3.6), (4.4, 3.6)
+"""Inches: a column and a half; of a matrix."""
 DPI = 200
 
 
@@ -36,7 +36,8 @@ def draw(picture: Picture, path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise InputError("a picture needs matplotlib: pip install 'relaycut[plot]'") from error
-    figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
+    size = SQUARE if isinstance(chart, Heat) else SIZE
+    figure = Figure(figsize=size, dpi=DPI, layout="constrained")
     axes = figure.add_subplot()
     if isinstance(chart, Lines):
         _lines(axes, chart)
