@@ -16,7 +16,7 @@ import pytest
 
 from tests.deaths import killed_often, killed_while_writing
 from tests.launching import ROOT, run_alone, run_ranks
-from tests.stopping import ask, outcome, processes, started, wait_for, wait_for_checkpoint
+from tests.stopping import LAUNCH, ask, outcome, processes, started, wait_for, wait_for_checkpoint
 
 DIGITS = ROOT / "hpc" / "samples" / "digits.h5"
 EPOCHS = 8
@@ -64,15 +64,17 @@ def gone_on(network, root, out, expected, size=2):
         (signal.SIGUSR1, "mpirun"),
         (signal.SIGTERM, "mpirun"),
         (signal.SIGINT, "mpirun"),
+        (signal.SIGTERM, "launch"),
         (signal.SIGUSR1, 1),
         (signal.SIGTERM, 0),
     ],
 )
 def test_a_signal_keeps_and_ends(tmp_path, network, expected, number, whom):
     root = tmp_path / "c"
-    with started(2, *words(network, root, tmp_path / "o.h5")) as running:
+    launcher = {"launcher": LAUNCH} if whom == "launch" else {}
+    with started(2, *words(network, root, tmp_path / "o.h5"), **launcher) as running:
         wait_for_checkpoint(root)
-        if whom == "mpirun":
+        if isinstance(whom, str):
             ask(running, number)
         else:
             processes(running)[whom].send_signal(number)
