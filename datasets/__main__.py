@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
 import types
 from collections.abc import Sequence
 from pathlib import Path
 
+from hpc.cli.completion import add_completion
+from hpc.cli.parser import Parser, add_version
 from hpc.io.errors import run_tool
 
 COMMANDS = {
@@ -24,20 +25,43 @@ COMMANDS = {
     "mnist": ("mnist", "labelled digits for training, from MNIST's files"),
     "random": ("random_network", "irregular random networks"),
 }
-"""Name on the command line: (module, what it makes). A module has `main(arguments)`."""
+"""Name on the command line: (module, what it makes). A module has `main(arguments)` and
+`build_parser()`."""
+
+
+PROG = "python -m datasets"
 
 
 def main(arguments: Sequence[str]) -> None:
     """Run the command named by the first argument with the rest."""
-    names = "\n".join(f"  {name:16} {text}" for name, (_, text) in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog="python -m datasets",
-        description=f"Make input files. NAME is one of\n\n{names}\n\nNAME --help says more.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = _first_parser()
     parser.add_argument("name", metavar="NAME", choices=COMMANDS)
-    module, _ = COMMANDS[parser.parse_args(arguments[:1]).name]
-    importlib.import_module(f"datasets.{module}").main(arguments[1:])
+    _module(parser.parse_args(arguments[:1]).name).main(arguments[1:])
+
+
+def build_parser() -> Parser:
+    """Return the parser with those of all commands, whose modules are imported."""
+    parser = _first_parser()
+    commands = parser.add_subparsers(metavar="NAME", required=True)
+    for name in COMMANDS:
+        commands.choices[name] = _module(name).build_parser()
+    return parser
+
+
+def _first_parser() -> Parser:
+    names = "\n".join(f"  {name:16} {text}" for name, (_, text) in COMMANDS.items())
+    parser = Parser(
+        prog=PROG,
+        description=f"Make input files. NAME is one of\n\n{names}\n\nNAME --help says more.",
+        examples=[f"{PROG} graph-challenge --neurons 1024 --layers 12 --out net.h5"],
+    )
+    add_version(parser)
+    add_completion(parser, build_parser)
+    return parser
+
+
+def _module(name: str) -> types.ModuleType:
+    return importlib.import_module(f"datasets.{COMMANDS[name][0]}")
 
 
 def _own_the_name() -> None:

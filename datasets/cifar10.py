@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from datasets.command import command_parser, say
 from datasets.moments import channel_moments
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser
 from hpc.io.errors import FormatError
 from hpc.io.images import ImageTraits, create_images
 from hpc.io.outputs import check_outputs
@@ -42,8 +44,8 @@ def main(arguments: Sequence[str]) -> None:
     ------
     InputError : missing or damaged files, an unwritable --out.
     """
-    options = _parser().parse_args(arguments)
-    check_outputs(vars(options), ["out"])
+    options = parse(build_parser(), arguments)
+    check_outputs(vars(options), ["out", "json"])
     folder, suffix = find_batches(options.source)
     classes = read_classes(folder, suffix)
     batches = [read_batch(folder / f"{name}{suffix}") for name in TRAIN]
@@ -53,7 +55,11 @@ def main(arguments: Sequence[str]) -> None:
     with create_images(options.out, ImageTraits(classes, 32, mean, std, PAD, True)) as writer:
         writer.put_pixels("train", pixels, labels)
         writer.put_pixels("test", *test)
-    print(f"{options.out}: {len(labels)} training and {len(test[1])} test images")
+    say(
+        options,
+        f"{len(labels)} training and {len(test[1])} test images",
+        {"train": len(labels), "test": len(test[1])},
+    )
 
 
 def find_batches(source: str) -> tuple[Path, str]:
@@ -137,9 +143,15 @@ def _content(path: Path) -> bytes:
         raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m datasets cifar10", description=__doc__)
+def build_parser() -> Parser:
+    """Return the command's parser."""
+    parser = command_parser(
+        "cifar10",
+        __doc__,
+        "--source cifar-10-batches-py --out cifar.h5",
+    )
     add = parser.add_argument
     add("--source", required=True, metavar="DIR", help="folder that the archive was unpacked to")
     add("--out", required=True, metavar="FILE.h5", help="file to write")
+    add_config(parser)
     return parser

@@ -5,14 +5,16 @@ Without --train: the 2,000 digits that are shipped, of which the last fifth is f
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from datasets.command import command_parser, say
 from datasets.moments import channel_moments
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser
 from hpc.io.errors import InputError
 from hpc.io.images import ImageTraits, create_images
 from hpc.io.outputs import check_outputs
@@ -36,8 +38,8 @@ def main(arguments: Sequence[str]) -> None:
     ------
     InputError : files that hold no labelled square images of at most 32×32, an unwritable --out.
     """
-    options = _parser().parse_args(arguments)
-    check_outputs(vars(options), ["out"])
+    options = parse(build_parser(), arguments)
+    check_outputs(vars(options), ["out", "json"])
     train = read_digits(options.train or str(sample_path("digits")))
     if options.test:
         test = read_digits(options.test)
@@ -51,7 +53,11 @@ def main(arguments: Sequence[str]) -> None:
         writer.put_pixels("train", *train)
         if len(test[1]):
             writer.put_pixels("test", *test)
-    print(f"{options.out}: {len(train[1])} training and {len(test[1])} test digits")
+    say(
+        options,
+        f"{len(train[1])} training and {len(test[1])} test digits",
+        {"train": len(train[1]), "test": len(test[1])},
+    )
 
 
 def read_digits(path: str) -> Images:
@@ -76,10 +82,16 @@ def read_digits(path: str) -> Images:
     return pixels, labels
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m datasets digits", description=__doc__)
+def build_parser() -> Parser:
+    """Return the command's parser."""
+    parser = command_parser(
+        "digits",
+        __doc__,
+        "--out digits.h5",
+    )
     add = parser.add_argument
     add("--train", metavar="FILE.h5", help="samples file of training digits (see: mnist)")
     add("--test", metavar="FILE.h5", help="samples file of test digits")
     add("--out", required=True, metavar="FILE.h5", help="file to write")
+    add_config(parser)
     return parser

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import pickle
 from collections.abc import Sequence
 
 from datasets.arguments import positive_int
+from datasets.command import command_parser, say
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser
 from hpc.io.archive import check_archive
 from hpc.io.errors import InputError
 from hpc.io.network import read_header, write_network
@@ -21,8 +23,8 @@ def main(arguments: Sequence[str]) -> None:
     InputError : torch is not installed; a file that torch cannot read, a model with other
         modules, an input that does not fit; an unwritable --out.
     """
-    options = _parser().parse_args(arguments)
-    check_outputs(vars(options), ["out"])
+    options = parse(build_parser(), arguments)
+    check_outputs(vars(options), ["out", "json"])
     try:
         from datasets.torch_layers import sparse_layers
     except ImportError as error:
@@ -30,7 +32,11 @@ def main(arguments: Sequence[str]) -> None:
     layers = sparse_layers(_model(options.model), options.input)
     write_network(options.out, layers[0].weight.shape[1], layers)
     header = read_header(options.out)
-    print(f"{options.out}: sizes {header.sizes}, {header.n_edges:,} edges")
+    say(
+        options,
+        f"sizes {header.sizes}, {header.n_edges:,} edges",
+        {"sizes": header.sizes, "edges": header.n_edges},
+    )
 
 
 def _model(path: str) -> object:
@@ -72,16 +78,18 @@ def _reason(path: str, known: Sequence[type]) -> str:
     return f"holds {', '.join(foreign)}, which has no sparse counterpart" if foreign else "damaged"
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m datasets from-torch",
-        description=__doc__,
-        epilog="example: python -m datasets from-torch model.pt --input 3x32x32 --out net.h5",
+def build_parser() -> Parser:
+    """Return the command's parser."""
+    parser = command_parser(
+        "from-torch",
+        __doc__,
+        "model.pt --input 784 --out pruned.h5",
     )
     add = parser.add_argument
     add("model", metavar="MODEL.pt", help="file of torch.save(model, MODEL.pt)")
     add("--input", type=_shape, required=True, metavar="CxHxW", help="shape of one input, or N")
     add("--out", required=True, metavar="FILE.h5", help="file to write")
+    add_config(parser)
     return parser
 
 

@@ -13,6 +13,9 @@ from rich.progress import track
 from datasets import challenge_images, challenge_tsv, idx
 from datasets.arguments import add_first, kept, positive_int
 from datasets.challenge_network import BIASES, challenge_layers
+from datasets.command import command_parser, say
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser
 from hpc.io.categories import read_categories
 from hpc.io.challenge_files import Told, read_description
 from hpc.io.errors import InputError
@@ -20,7 +23,7 @@ from hpc.io.network import CHALLENGE_CLIP, FLOATS, Layer, read_header, write_net
 from hpc.io.outputs import check_outputs
 from hpc.io.samples import create_samples
 
-EPILOG = """
+EPILOG = """\
 what is made:
   a network, by the official rule:        --neurons N --layers L
   a network from the official files:      --neurons N --layers L --from-tsv DIR [--bias B]
@@ -43,21 +46,22 @@ def main(arguments: Sequence[str]) -> None:
     ------
     InputError : options that do not go together, bad files, an unwritable --out.
     """
-    options = _parser().parse_args(arguments)
+    options = parse(build_parser(), arguments)
     _check_options(options)
-    check_outputs(vars(options), ["out"])
+    check_outputs(vars(options), ["out", "json"])
     if options.images or options.images_from:
         _make_samples(options)
     else:
         _make_network(options)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m datasets graph-challenge",
-        description=__doc__,
+def build_parser() -> Parser:
+    """Return the command's parser."""
+    parser = command_parser(
+        "graph-challenge",
+        __doc__,
+        "--neurons 1024 --layers 12 --out net.h5",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("--neurons", type=positive_int, required=True, metavar="N", help="neurons per layer")
@@ -71,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--dtype", choices=FLOATS, help="of the weights (default float32)")
     add("--categories", metavar="TRUTH.tsv", help="official answer, kept with the inputs")
     add_first(parser)
+    add_config(parser)
     return parser
 
 
@@ -88,12 +93,20 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _make_network(options: argparse.Namespace) -> None:
     n_layers = options.layers
-    layers = track(_layers(options), "layers", total=n_layers, console=Console(stderr=True))
+    layers = track(
+        _layers(options),
+        "layers",
+        total=n_layers,
+        console=Console(stderr=True),
+        disable=options.quiet,
+    )
     write_network(options.out, options.neurons, layers)
     header = read_header(options.out)
-    print(
-        f"{options.out}: {options.neurons} neurons, {n_layers} layers, {header.n_edges:,} edges, "
-        f"pattern {header.fingerprint}"
+    say(
+        options,
+        f"{options.neurons} neurons, {n_layers} layers, {header.n_edges:,} edges, "
+        f"pattern {header.fingerprint}",
+        {"sizes": header.sizes, "edges": header.n_edges, "pattern": header.fingerprint},
     )
 
 
@@ -138,7 +151,11 @@ def _make_samples(options: argparse.Namespace) -> None:
         if numbers is not None:
             writer.put_categories(numbers[numbers <= n_samples])
     ones = int(np.bitwise_count(bits).sum(dtype=np.int64))
-    print(f"{options.out}: {n_samples} images of {options.neurons} pixels, {ones:,} ones")
+    say(
+        options,
+        f"{n_samples} images of {options.neurons} pixels, {ones:,} ones",
+        {"samples": n_samples, "neurons": options.neurons, "ones": ones},
+    )
 
 
 def _bits(options: argparse.Namespace) -> tuple[npt.NDArray[np.uint8], int]:

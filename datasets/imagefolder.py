@@ -6,7 +6,6 @@ training.
 
 from __future__ import annotations
 
-import argparse
 import io
 from collections.abc import Iterator, Sequence
 
@@ -14,8 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from datasets.command import command_parser, say
 from datasets.image_tree import ImageEntry, ImageTree, by_split, entries, open_tree
 from datasets.moments import channel_moments
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser
 from hpc.io.errors import FormatError
 from hpc.io.images import ImageTraits, create_images
 from hpc.io.outputs import check_outputs
@@ -36,8 +38,8 @@ def main(arguments: Sequence[str]) -> None:
     ------
     InputError : no images, files that are none, an unwritable --out.
     """
-    options = _parser().parse_args(arguments)
-    check_outputs(vars(options), ["out"])
+    options = parse(build_parser(), arguments)
+    check_outputs(vars(options), ["out", "json"])
     tests = [options.test] if options.test else TEST_FOLDERS
     with open_tree(options.source) as tree:
         splits = by_split(
@@ -52,7 +54,11 @@ def main(arguments: Sequence[str]) -> None:
                 labels = np.array([number[entry.label] for entry in found])
                 writer.put_encoded(split, _checked(tree, found), labels)
     counts = " and ".join(f"{len(found)} {split}" for split, found in splits.items())
-    print(f"{options.out}: {counts} images of {len(classes)} classes")
+    say(
+        options,
+        f"{counts} images of {len(classes)} classes",
+        {name: len(found) for name, found in splits.items()},
+    )
 
 
 def _moments(
@@ -86,8 +92,13 @@ def _checked(tree: ImageTree, found: Sequence[ImageEntry]) -> Iterator[bytes]:
         yield content
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m datasets imagefolder", description=__doc__)
+def build_parser() -> Parser:
+    """Return the command's parser."""
+    parser = command_parser(
+        "imagefolder",
+        __doc__,
+        "--source photos --side 32 --out photos.h5",
+    )
     add = parser.add_argument
     add(
         "--source",
@@ -103,4 +114,5 @@ def _parser() -> argparse.ArgumentParser:
         help=f"folder of the test images (default {' or '.join(TEST_FOLDERS)})",
     )
     add("--out", required=True, metavar="FILE.h5", help="file to write")
+    add_config(parser)
     return parser

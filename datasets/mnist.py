@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +9,9 @@ import numpy.typing as npt
 
 from datasets import idx
 from datasets.arguments import add_first, kept
+from datasets.command import command_parser, say
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser
 from hpc.io.errors import FormatError
 from hpc.io.outputs import check_outputs
 from hpc.io.samples import create_samples
@@ -26,8 +28,8 @@ def main(arguments: Sequence[str]) -> None:
     ------
     InputError : bad files, more samples asked for than there are, an unwritable --out.
     """
-    options = _parser().parse_args(arguments)
-    check_outputs(vars(options), ["out"])
+    options = parse(build_parser(), arguments)
+    check_outputs(vars(options), ["out", "json"])
     images = idx.read_images(options.source, options.split)
     labels = idx.read_labels(options.source, options.split)
     if len(images) != len(labels):
@@ -44,7 +46,11 @@ def main(arguments: Sequence[str]) -> None:
     ) as writer:
         writer.put_inputs(0, inputs)
         writer.put_labels(labels[:n_samples], idx.N_CLASSES)
-    print(f"{options.out}: {n_samples} digits of {options.side}×{options.side} pixels")
+    say(
+        options,
+        f"{n_samples} digits of {options.side}×{options.side} pixels",
+        {"samples": n_samples, "side": options.side},
+    )
 
 
 def neuron_major(images: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uint8]:
@@ -54,12 +60,18 @@ def neuron_major(images: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uin
     return np.ascontiguousarray(bordered.reshape(len(images), side**2).T)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m datasets mnist", description=__doc__)
+def build_parser() -> Parser:
+    """Return the command's parser."""
+    parser = command_parser(
+        "mnist",
+        __doc__,
+        "--source mnist --split train --first 100 --out mnist.h5",
+    )
     add = parser.add_argument
     add("--source", required=True, metavar="DIR", help="folder of MNIST's IDX files")
     add("--side", type=int, choices=SIDES, default=SIDES[0], help="pixels a side (default 28)")
     add("--split", choices=idx.SPLITS, default="train", help="which set (default train)")
     add("--out", required=True, metavar="FILE.h5", help="file to write")
     add_first(parser)
+    add_config(parser)
     return parser

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -11,10 +10,15 @@ from rich.console import Console
 from rich.progress import track
 from scipy import sparse
 
-from datasets.arguments import natural_int, positive_int
+from datasets.arguments import positive_int
+from datasets.command import command_parser, say
 from datasets.random_pattern import KINDS, random_pattern
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser
+from hpc.cli.shared_options import add_seed
 from hpc.io.errors import InputError
 from hpc.io.network import ACTIVATIONS, FLOATS, Layer, read_header, write_network
+from hpc.io.outputs import check_outputs
 
 INITS = {
     "uniform": "weights uniform in [-1, 1], as the paper's",
@@ -36,7 +40,8 @@ def main(arguments: Sequence[str]) -> None:
     ------
     InputError : a degree above a layer's inputs, activations that do not fit, unwritable --out.
     """
-    options = _parser().parse_args(arguments)
+    options = parse(build_parser(), arguments)
+    check_outputs(vars(options), ["out", "json"])
     sizes = options.sizes
     layers = random_layers(
         sizes,
@@ -48,10 +53,15 @@ def main(arguments: Sequence[str]) -> None:
         bias=options.bias,
         dtype=options.dtype,
     )
-    bar = track(layers, "layers", total=len(sizes) - 1, console=Console(stderr=True))
+    shown = Console(stderr=True)
+    bar = track(layers, "layers", total=len(sizes) - 1, console=shown, disable=options.quiet)
     write_network(options.out, sizes[0], bar)
     header = read_header(options.out)
-    print(f"{options.out}: sizes {header.sizes}, {header.n_edges:,} edges")
+    say(
+        options,
+        f"sizes {header.sizes}, {header.n_edges:,} edges",
+        {"sizes": header.sizes, "edges": header.n_edges},
+    )
 
 
 def random_layers(
@@ -117,15 +127,21 @@ def _weights(
     return weights
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
+    """Return the command's parser."""
     kinds = "; ".join(f"{name}: {text}" for name, text in KINDS.items())
     inits = "; ".join(f"{name}: {text}" for name, text in INITS.items())
-    parser = argparse.ArgumentParser(prog="python -m datasets random", description=__doc__)
+    parser = command_parser(
+        "random",
+        __doc__,
+        "--sizes 784,64,10 --degree 16 --activation relu,identity "
+        "--init scaled --seed 1 --out random.h5",
+    )
     add = parser.add_argument
     add("--sizes", type=_sizes, required=True, metavar="N0,N1,...", help="neurons, inputs first")
     add("--degree", type=positive_int, required=True, metavar="D", help="mean weights of a row")
     add("--kind", choices=KINDS, default="er", help=f"pattern ({kinds}; default er)")
-    add("--seed", type=natural_int, default=0, metavar="S", help="of all that is drawn (default 0)")
+    add_seed(parser)
     add("--out", required=True, metavar="FILE.h5", help="file to write")
     add(
         "--activation",
@@ -136,6 +152,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--init", choices=INITS, default="uniform", help=f"{inits} (default uniform)")
     add("--bias", type=float, default=0.0, metavar="B", help="of every neuron (default 0)")
     add("--dtype", choices=FLOATS, default="float32", help="of the weights (default float32)")
+    add_config(parser)
     return parser
 
 

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpc import __version__
+from hpc.cli.completion import add_completion
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser, add_version
 from hpc.comm.ending import outlived
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.launcher import launched_rank
@@ -21,7 +23,6 @@ from hpc.io.errors import EXIT_BAD_INPUT, InputError
 from hpc.pipebd import commands as pipebd
 from hpc.report import commands as report
 from hpc.report.failure_option import can_shrink, fewer_options, shrinks
-from hpc.report.options import Parser
 from hpc.spdnn import commands as spdnn
 
 if TYPE_CHECKING:
@@ -33,14 +34,19 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="python -m hpc",
         description="Deep networks cut across MPI ranks.",
-        epilog="example: mpirun -n 4 python -m hpc spdnn infer net.h5 x.h5 --plan plan.h5",
+        examples=[
+            spdnn.INFER,
+            "mpirun -n 2 python -m hpc doctor --json doctor.json",
+        ],
     )
-    parser.add_argument("--version", action="version", version=f"relaycut {__version__}")
+    add_version(parser)
+    add_completion(parser, build_parser)
     engines = parser.add_subparsers(metavar="ENGINE", required=True)
     spdnn.add_parser(engines)
     pipebd.add_parser(engines)
     doctor.add_parser(engines)
     report.add_parser(engines)
+    add_config(parser)
     return parser
 
 
@@ -95,7 +101,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
-            return build_parser().parse_args(argv)
+            return parse(build_parser(), argv)
     finally:
         if launched_rank() == 0:
             sys.stdout.write(printed.getvalue())

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from launch.local_command import add_local
+from hpc.cli.completion import add_completion
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser, add_version
+from launch.local_command import LOCAL, add_local
 from launch.logs_command import add_logs
-from launch.options import LaunchParser
 from launch.slurm_command import add_slurm
 from launch.status_command import add_status
 
@@ -21,18 +23,21 @@ def main(arguments: Sequence[str]) -> None:
     """
     words = list(arguments)
     place = words.index("--") if "--" in words else len(words)
-    options = _parser().parse_args(words[:place])
+    options = parse(build_parser(), words[:place])
     options.run(options, words[place + 1 :])
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = LaunchParser(
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser; each command sets `run(options, words)`, words those after ``--``."""
+    parser = Parser(
         prog="python -m launch",
         description="Start engines and tools here, or as jobs of SLURM.",
-        epilog="example: python -m launch slurm --nodes 8 --tasks-per-node 16 --time 02:00:00 -- "
-        "pipebd train vgg16-dsconv --data cifar.h5 --out student.pt",
+        examples=[LOCAL],
     )
+    add_version(parser)
+    add_completion(parser, build_parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in (add_local, add_slurm, add_status, add_logs):
         add(commands)
+    add_config(parser)
     return parser

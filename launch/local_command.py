@@ -8,11 +8,18 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from hpc.cli.shared_options import add_json
+from hpc.report.figures import write_json
 from launch.command import command_of
 from launch.local import Host, LocalOptions, local_run, local_text
 from launch.mpirun import found_flavour, mpirun_path
 from launch.ranks import check_ranks
 from launch.watched import run_watched
+
+LOCAL = (
+    "python -m launch local -n 2 -- spdnn infer net.h5 hpc/samples/challenge-1024.h5 --plan plan.h5"
+)
+"""The example."""
 
 
 def add_local(commands: Any) -> None:
@@ -20,10 +27,14 @@ def add_local(commands: Any) -> None:
     parser = commands.add_parser(
         "local",
         help="run on this machine",
-        epilog="example: python -m launch local -n 4 -- spdnn infer net.h5 x.h5 --plan plan.h5",
+        examples=[LOCAL],
     )
-    parser.add_argument("-n", type=int, default=1, metavar="RANKS", help="ranks (default 1)")
-    parser.add_argument("--threads", type=int, default=1, help="threads of a rank (default 1)")
+    parser.add_argument(
+        "-n", "--ranks", dest="n", type=int, default=1, metavar="N", help="ranks (default 1)"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="T", help="threads of a rank (default 1)"
+    )
     parser.add_argument(
         "--bind",
         default="core",
@@ -31,6 +42,7 @@ def add_local(commands: Any) -> None:
         help="ranks to cores, where there are enough (default core)",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the command line only")
+    add_json(parser, "the command line and the variables set for it")
     parser.set_defaults(run=_run)
 
 
@@ -43,6 +55,9 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
         mpirun = mpirun_path()
         host = Host(host.cores, host.root, mpirun, found_flavour(mpirun))
     environment, argv = local_run(options, host, command, [sys.executable])
+    if args.json:
+        figures = {"ranks": options.ranks, "argv": argv, "environment": environment}
+        write_json(args.json, figures)
     if args.dry_run:
         print(local_text(environment, argv))
         return

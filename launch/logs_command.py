@@ -17,7 +17,7 @@ from launch.records import records
 def add_logs(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "logs", help="what a job prints", epilog="example: python -m launch logs 4711 --follow"
+        "logs", help="what a job prints", examples=["python -m launch logs 4711 --follow"]
     )
     parser.add_argument("job", metavar="JOBID", help="of an array, JOBID_TASK shows one task")
     parser.add_argument("--follow", action="store_true", help="go on until the job has ended")

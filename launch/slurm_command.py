@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from hpc.cli.shared_options import add_json
 from hpc.io.errors import InputError
 from hpc.report.figures import write_json
 from launch.command import Command, alone, command_of
@@ -26,15 +27,18 @@ def add_slurm(commands: Any) -> None:
     parser = commands.add_parser(
         "slurm",
         help="submit as a job",
-        epilog="example: python -m launch slurm --nodes 2 --tasks-per-node 8 --before 'partition "
-        "build net.h5 --parts 16 --out plan.h5' -- spdnn infer net.h5 x.h5 --plan plan.h5",
+        examples=[
+            "python -m launch slurm --nodes 2 --tasks-per-node 8 --time 02:00:00 --dry-run "
+            "--before 'partition build net.h5 --parts 16 --out plan16.h5' -- "
+            "spdnn infer net.h5 hpc/samples/challenge-1024.h5 --plan plan16.h5"
+        ],
     )
     _add_size(parser)
     _add_queue(parser)
     _add_many(parser)
     add_output(parser)
     parser.add_argument("--dry-run", action="store_true", help="print the scripts only")
-    parser.add_argument("--json", metavar="FILE", help="write what was submitted there")
+    add_json(parser, "what was submitted")
     parser.set_defaults(run=_run)
 
 
@@ -52,7 +56,7 @@ def _add_size(parser: argparse.ArgumentParser) -> None:
         "--mpi",
         metavar="srun-pmi2|srun-pmix|mpirun",
         help="who starts the ranks: srun for MPICH, for Open MPI, or mpirun in the job "
-        "(default: the site's, else srun-pmi2)",
+        "(default the site's, else srun-pmi2)",
     )
 
 
@@ -60,8 +64,8 @@ def _add_queue(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--site", metavar="FILE.toml", help="what this cluster asks of every job")
     parser.add_argument("--time", help="limit: minutes, HH:MM:SS or D-HH:MM:SS")
     for name in ("partition", "account", "qos"):
-        parser.add_argument(f"--{name}", help="of SLURM (default: the site's)")
-    parser.add_argument("--name", help="of the job (default: the command's)")
+        parser.add_argument(f"--{name}", help="of SLURM (default the site's)")
+    parser.add_argument("--name", help="of the job (default the command's)")
     parser.add_argument(
         "--signal", type=int, metavar="SECONDS", help="before the time limit send USR1 to the ranks"
     )

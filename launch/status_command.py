@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from hpc.cli.shared_options import add_json
 from hpc.io.errors import InputError
 from hpc.report.figures import table, write_json
 from launch.options import add_output
@@ -17,11 +18,11 @@ from launch.status import HEAD, rows, states
 def add_status(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "status", help="how submitted jobs stand", epilog="example: python -m launch status 4711"
+        "status", help="how submitted jobs stand", examples=["python -m launch status 4711"]
     )
-    parser.add_argument("jobs", nargs="*", metavar="JOBID", help="(default: all in --output)")
+    parser.add_argument("jobs", nargs="*", metavar="JOBID", help="(default all in --output)")
     add_output(parser)
-    parser.add_argument("--json", metavar="FILE", help="write the states there")
+    add_json(parser, "the states")
     parser.set_defaults(run=_run)
 
 

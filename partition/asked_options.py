@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hpc.cli.shared_options import add_seed
 from hpc.io.errors import InputError
 from hpc.io.machine import read_machine
 from partition.asked import BACKENDS, DEFAULT_BATCH, MAX_WINDOW, OBJECTIVES, PRESETS, Asked
@@ -32,28 +33,28 @@ def add_asked(command: argparse.ArgumentParser) -> None:
         default=Asked.epsilon,
         metavar="E",
         help="how much heavier than its share a part may be in each layer, where the rows "
-        "allow it (default: 0.01)",
+        "allow it (default 0.01)",
     )
-    add("--seed", type=int, default=0, metavar="S", help="same seed, same plan (default: 0)")
+    add_seed(command)
     add(
         "--window",
         default="auto",
         metavar="auto|W",
         help=f"at most W consecutive layers share owners where that costs less than one layer at "
-        f"a time; 1: one at a time (default: auto, {MAX_WINDOW})",
+        f"a time; 1: one at a time (default auto, {MAX_WINDOW})",
     )
     add(
         "--backend",
         default=Asked.backend,
         metavar="|".join((*BACKENDS, "random", "block")),
-        help="partitioner; random and block are those methods (default: kahypar, refined by "
+        help="partitioner; random and block are those methods (default kahypar, refined by "
         "mtkahypar where that helps)",
     )
     add(
         "--preset",
         default=Asked.preset,
         metavar="|".join(PRESETS),
-        help="of mtkahypar (default: deterministic)",
+        help="of mtkahypar (default deterministic)",
     )
     add(
         "--threads",
@@ -61,7 +62,7 @@ def add_asked(command: argparse.ArgumentParser) -> None:
         default=1,
         metavar="T",
         help="of mtkahypar; with more than 1 only 'deterministic' gives the same plan each time "
-        "(default: 1)",
+        "(default 1)",
     )
     add(
         "--weights",
@@ -80,11 +81,11 @@ def add_objective(command: argparse.ArgumentParser) -> None:
         metavar="|".join(OBJECTIVES),
         help="volume: fewest words; messages: fewest messages, where latency rules; time: "
         "shortest predicted time, which weighs words, messages and imbalance by --machine "
-        "and --batch (default: volume)",
+        "and --batch (default volume)",
     )
     add(
         "--machine",
-        metavar="M.json",
+        metavar="FILE.json",
         help="for --objective time: what work costs, from 'mpirun -n 2 python -m hpc machine'",
     )
     add(
@@ -92,12 +93,12 @@ def add_objective(command: argparse.ArgumentParser) -> None:
         type=int,
         metavar="B",
         help="for --objective time: inputs at a time; the more, the more words count against "
-        f"messages (default: {DEFAULT_BATCH})",
+        f"messages (default {DEFAULT_BATCH})",
     )
     add(
         "--training",
         action="store_true",
-        help="for --objective time: the time of a step of training (default: inference)",
+        help="for --objective time: the time of a step of training (default inference)",
     )
 
 
@@ -107,14 +108,14 @@ def add_nodes(command: argparse.ArgumentParser) -> None:
         "--nodes",
         metavar="NxR",
         help="N nodes of R ranks each, rank r in node r // R: words between nodes are avoided "
-        "first (default: all ranks alike)",
+        "first (default all ranks alike)",
     )
     command.add_argument(
         "--inter-cost",
         type=float,
         metavar="C",
         help="for --nodes: a word between nodes costs as much as C words inside one "
-        f"(default: {Asked.inter_cost:g})",
+        f"(default {Asked.inter_cost:g})",
     )
 
 

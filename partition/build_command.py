@@ -7,9 +7,12 @@ import sys
 from time import perf_counter
 from typing import Any
 
+from hpc.cli.config import with_config
+from hpc.cli.shared_options import add_json
 from hpc.io.network import open_network
 from hpc.io.outputs import check_outputs
 from hpc.io.plan import write_plan
+from hpc.report.figures import write_json
 from hpc.report.progress import progress
 from partition.asked_options import add_asked, add_nodes, add_objective, asked_from
 from partition.build import build_plan, steps
@@ -25,7 +28,7 @@ def add_build(commands: Any) -> None:
         "build",
         build,
         "cut a network file into a plan",
-        "build net.h5 --parts 8 --epsilon 0.01 --seed 0 --out plan.h5",
+        "build net.h5 --parts 2 --epsilon 0.01 --seed 0 --out plan.h5",
     )
     command.add_argument("network", help="network file")
     command.add_argument(
@@ -40,30 +43,34 @@ def add_build(commands: Any) -> None:
         default="hypergraph",
         metavar="|".join(METHODS),
         help="hypergraph: cut by --objective (needs relaycut[partition]); random: neurons dealt "
-        "out at random; block: contiguous blocks (default: hypergraph)",
+        "out at random; block: contiguous blocks (default hypergraph)",
     )
     add_asked(command)
     add_objective(command)
     add_nodes(command)
-    command.add_argument("--out", required=True, metavar="PLAN", help="plan file to write")
+    command.add_argument("--out", required=True, metavar="FILE.h5", help="plan file to write")
+    add_json(command, "what `stats --json` has, and the seconds")
 
 
 def build(options: argparse.Namespace) -> None:
     """Run the command."""
-    check_outputs(vars(options), ["out"])
+    check_outputs(vars(options), ["out", "json"])
     began = perf_counter()
     asked = asked_from(options, options.parts)
     with open_network(options.network) as network:
         n_layers = network.header.n_layers
-        with progress("cutting layers", steps(n_layers, asked)) as step:
+        with progress("cutting layers", steps(n_layers, asked), not options.quiet) as step:
             built = build_plan(network, asked, lambda: step(1, ""))
     write_plan(options.out, built.plan)
     for line in built.shortfalls[:1]:
         more = f" (and {len(built.shortfalls) - 1} more layers)" if built.shortfalls[1:] else ""
         print(f"partition: note: {line}{more}", file=sys.stderr)
     found = figures(costs_of(built.plan, options.out))
+    seconds = perf_counter() - began
+    if options.json:
+        write_json(options.json, with_config(options, {**found, "seconds": seconds}))
     print(
         f"{options.out}: {found['layers']} layers for {found['parts']} ranks in "
-        f"{perf_counter() - began:.1f} s: {found['volume_words']:,} words per input "
+        f"{seconds:.1f} s: {found['volume_words']:,} words per input "
         f"(random: {found['random_volume_words']:,}), imbalance {found['imbalance']:.4f}"
     )

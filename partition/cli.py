@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from hpc.cli.completion import add_completion
+from hpc.cli.config import add_config, parse
+from hpc.cli.parser import Parser, add_version
 from partition.build_command import add_build
 from partition.command import PROG
 from partition.compare_command import add_compare
@@ -18,22 +21,26 @@ def main(arguments: Sequence[str]) -> None:
 
     Raises
     ------
-    InputError : bad input; argparse ends the program on bad usage, with the same exit code.
+    InputError : bad usage, bad input.
     """
-    options = _parser().parse_args(arguments)
+    options = parse(build_parser(), arguments)
     options.run(options)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser; each command sets `run(options)`."""
+    parser = Parser(
         prog=PROG,
         description="Cut a network for a number of ranks, ahead of time and without MPI.",
-        epilog=f"example:\n  {PROG} build net.h5 --parts 8 --out plan.h5\n"
-        f"  {PROG} stats plan.h5\n  mpirun -n 8 python -m hpc spdnn infer net.h5 x.h5 "
-        "--plan plan.h5",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=[
+            f"{PROG} build net.h5 --parts 2 --epsilon 0.01 --seed 0 --out plan.h5",
+            f"{PROG} stats plan.h5 --json stats.json",
+        ],
     )
+    add_version(parser)
+    add_completion(parser, build_parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in (add_build, add_stats, add_shard, add_compare, add_predict):
         add(commands)
+    add_config(parser)
     return parser

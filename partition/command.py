@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from hpc.cli.shared_options import add_quiet
+
 PROG = "python -m partition"
 
 
@@ -16,7 +18,7 @@ def add_command(
     summary: str,
     example: str,
 ) -> argparse.ArgumentParser:
-    """Add a command to argparse's subparsers and return its parser.
+    """Add a command to the subparsers and return its parser, with --quiet.
 
     run : called with the options. example : without the program's name.
     """
@@ -24,8 +26,8 @@ def add_command(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=f"example:\n  {PROG} {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=[f"{PROG} {example}"],
     )
+    add_quiet(command)
     command.set_defaults(run=run)
     return command

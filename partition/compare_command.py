@@ -8,6 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
+from hpc.cli.config import with_config
+from hpc.cli.shared_options import add_json
 from hpc.io.network import NetworkFile, open_network
 from hpc.io.outputs import check_outputs
 from hpc.report.figures import write_json
@@ -27,7 +29,7 @@ def add_compare(commands: Any) -> None:
         "compare",
         compare,
         "print hypergraph against random plans of a network over numbers of ranks",
-        "compare net.h5 --parts 32,64,128,256,512 --plot compare.png",
+        "compare net.h5 --parts 2,4 --plot compare.png",
     )
     command.add_argument("network", help="network file")
     command.add_argument(
@@ -35,7 +37,7 @@ def add_compare(commands: Any) -> None:
     )
     add_asked(command)
     add_objective(command)
-    command.add_argument("--json", metavar="FILE", help="also write the figures there")
+    add_json(command)
     command.add_argument(
         "--plot",
         metavar="FILE",
@@ -52,20 +54,20 @@ def compare(options: argparse.Namespace) -> None:
         every = [asked_from(options, parts) for parts in options.parts]
         for asked in every:
             check_asked(asked, network.header)
-        rows = [_row(network, asked) for asked in every]
+        rows = [_row(network, asked, not options.quiet) for asked in every]
     console = Console()
     console.print(f"{options.network}: sent by a rank, forward, for one input", highlight=False)
     console.width = max(console.width, 100)
     console.print(comparison_table(rows))
     if options.json:
-        write_json(options.json, comparison_figures(rows))
+        write_json(options.json, with_config(options, comparison_figures(rows)))
     if options.plot:
         draw_comparison(rows, options.plot)
 
 
-def _row(network: NetworkFile, asked: Asked) -> Row:
+def _row(network: NetworkFile, asked: Asked, show: bool) -> Row:
     began = perf_counter()
     title = f"cutting for {asked.parts} ranks"
-    with progress(title, steps(network.header.n_layers, asked)) as step:
+    with progress(title, steps(network.header.n_layers, asked), show) as step:
         built = build_plan(network, asked, lambda: step(1, ""))
     return row_of(built.plan, perf_counter() - began)

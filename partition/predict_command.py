@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from hpc.cli.config import with_config
+from hpc.cli.shared_options import add_json
 from hpc.io.errors import InputError
 from hpc.io.machine import Costs, read_machine
 from hpc.io.network import open_network
@@ -31,14 +33,19 @@ def add_predict(commands: Any) -> None:
         "predict",
         run,
         "say how long a plan will take, and how a network scales",
-        "predict plan.h5 --machine m.json --batch 256 --network net.h5 --parts 2,4,8",
+        "predict plan.h5 --machine machine.json --batch 256 --network net.h5 --parts 2,4",
     )
     add = command.add_argument
     add("plan", help="plan file")
-    add("--machine", required=True, metavar="M.json", help="from 'mpirun python -m hpc machine'")
-    add("--batch", type=int, default=256, metavar="B", help="inputs at a time (default: 256)")
-    add("--training", action="store_true", help="a step of training (default: inference)")
-    add("--network", metavar="NET", help="network file, for --parts")
+    add(
+        "--machine",
+        required=True,
+        metavar="FILE.json",
+        help="from 'mpirun -n 2 python -m hpc machine'",
+    )
+    add("--batch", type=int, default=256, metavar="B", help="inputs at a time (default 256)")
+    add("--training", action="store_true", help="a step of training (default inference)")
+    add("--network", metavar="FILE.h5", help="network file, for --parts")
     add(
         "--parts",
         type=numbers_of_ranks,
@@ -46,8 +53,10 @@ def add_predict(commands: Any) -> None:
         help="cut --network for these ranks as well",
     )
     add_asked(command)
-    add("--json", metavar="FILE", help="also write the seconds there")
-    add("--plot", metavar="FILE", help="draw the scaling: .png, .svg or .pdf")
+    add_json(command, "the seconds")
+    add(
+        "--plot", metavar="FILE", help="draw the scaling: .png, .svg or .pdf (needs relaycut[plot])"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -70,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
     print()
     print(scaling_table(every))
     if options.json:
-        write_json(options.json, _figures(options.batch, kind, every))
+        write_json(options.json, with_config(options, _figures(options.batch, kind, every)))
     if options.plot:
         draw_scaling(every, options.plot)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
+from hpc.cli.config import with_config
+from hpc.cli.shared_options import add_json
 from hpc.io.outputs import check_outputs
 from hpc.io.plan import read_plan
 from hpc.report.figures import write_json
@@ -27,10 +29,9 @@ def add_stats(commands: Any) -> None:
     command.add_argument(
         "--layers", action="store_true", help="every layer, also of a long network"
     )
-    command.add_argument(
-        "--json",
-        metavar="FILE",
-        help="also write totals over layers, forward, per input: volume_words, messages, "
+    add_json(
+        command,
+        "totals over layers, forward, per input: volume_words, messages, "
         "random_..., max_send_words (the largest rank's total), imbalance (the largest layer's)",
     )
 
@@ -41,4 +42,4 @@ def stats(options: argparse.Namespace) -> None:
     costs = costs_of(read_plan(options.plan), options.plan)
     print_table(costs, Console(), options.layers)
     if options.json:
-        write_json(options.json, figures(costs))
+        write_json(options.json, with_config(options, figures(costs)))

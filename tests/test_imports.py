@@ -10,14 +10,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LOWER = {
     "hpc/io": (),
+    "hpc/cli": ("hpc.io",),
     "hpc/comm": ("hpc.io",),
-    "hpc/report": ("hpc.io",),
-    "hpc/spdnn": ("hpc.io", "hpc.comm", "hpc.report"),
-    "hpc/pipebd": ("hpc.io", "hpc.comm", "hpc.report", "hpc.samples"),
-    "hpc/doctor": ("hpc.io", "hpc.comm", "hpc.report", "hpc.spdnn"),
-    "partition": ("hpc.io", "hpc.report"),
-    "datasets": ("hpc.io", "hpc.samples"),
-    "launch": ("hpc.io", "hpc.report"),
+    "hpc/report": ("hpc.io", "hpc.cli"),
+    "hpc/spdnn": ("hpc.io", "hpc.cli", "hpc.comm", "hpc.report"),
+    "hpc/pipebd": ("hpc.io", "hpc.cli", "hpc.comm", "hpc.report", "hpc.samples"),
+    "hpc/doctor": ("hpc.io", "hpc.cli", "hpc.comm", "hpc.report", "hpc.spdnn"),
+    "partition": ("hpc.io", "hpc.cli", "hpc.report"),
+    "datasets": ("hpc.io", "hpc.cli", "hpc.report", "hpc.samples"),
+    "launch": ("hpc.io", "hpc.cli", "hpc.report"),
 }
 
 
@@ -43,7 +44,9 @@ def test_imports_go_down_only(folder):
             )
 
 
-@pytest.mark.parametrize("folder", ["partition", "datasets", "hpc/io", "hpc/report", "launch"])
+@pytest.mark.parametrize(
+    "folder", ["partition", "datasets", "hpc/io", "hpc/cli", "hpc/report", "launch"]
+)
 def test_no_mpi_outside_the_engines(folder):
     for path in (ROOT / folder).rglob("*.py"):
         assert not any(name.split(".")[0] == "mpi4py" for name in imported(path)), path

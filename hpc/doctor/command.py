@@ -11,6 +11,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from hpc.cli.config import with_config
 from hpc.comm.foreign_launcher import alone
 from hpc.comm.launcher import launched_rank
 from hpc.comm.mpi_start import HEADSTART_S
@@ -39,7 +40,8 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         if everybody is not None and not _other_process(mine):
             print(text(everybody, links, wrong or []), flush=True)
             if args.json:
-                write_json(args.json, figures(everybody, links, wrong or []))
+                told = figures(everybody, links, wrong or [])
+                write_json(args.json, with_config(args, told))
         return EXIT_FOUND if comm.bcast(bool(wrong)) else 0
 
 

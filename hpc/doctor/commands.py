@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hpc.cli.shared_options import add_json
+
 
 def add_parser(engines: Any) -> None:
     """Add `doctor` to the engines' subparsers."""
@@ -14,9 +16,9 @@ def add_parser(engines: Any) -> None:
         description="Prints what every rank runs on, what messages between ranks take, and what "
         "is wrong with what to set. Exit code 0: nothing is wrong; 1: something is; 2: bad usage, "
         "or a launcher under which MPI cannot start.",
-        epilog="example: mpirun -n 4 python -m hpc doctor --json doctor.json",
+        examples=["mpirun -n 2 python -m hpc doctor --json doctor.json"],
     )
-    parser.add_argument("--json", metavar="FILE", help="write facts, times and findings there")
+    add_json(parser, "facts, times and findings")
     parser.add_argument("--quick", action="store_true", help="do not time messages between ranks")
     parser.set_defaults(run=_run, any_launcher=True)
 

@@ -6,6 +6,7 @@ import argparse
 import importlib
 from typing import Any
 
+from hpc.cli.shared_options import add_json
 from hpc.io.errors import run_tool
 from hpc.pipebd import plan_cli, timeline_command
 from hpc.pipebd.fewer_ranks import fewer
@@ -14,10 +15,18 @@ from hpc.report.failure_option import add_on_failure
 from hpc.report.options import add_common
 from hpc.report.stall_option import add_stall
 
+TEACHER = (
+    "mpirun -n 2 python -m hpc pipebd teacher vgg16-dsconv --width 0.125 --data "
+    "digits.h5 --epochs 1 --batch 50 --out teacher.pt"
+)
+"""The example of the first step."""
+
 
 def add_parser(engines: Any) -> None:
     """Add the commands of `pipebd` to the engines' subparsers."""
-    engine = engines.add_parser("pipebd", help="blockwise distillation: compression and search")
+    engine = engines.add_parser(
+        "pipebd", help="blockwise distillation: compression and search", examples=[TEACHER]
+    )
     commands = engine.add_subparsers(metavar="COMMAND", required=True)
     for add in (_teacher, _profile, _train, _finetune, _retrain, _evaluate, _export):
         add(commands)
@@ -29,8 +38,7 @@ def _teacher(commands: Any) -> None:
     parser = commands.add_parser(
         "teacher",
         help="train a teacher on labels, data-parallel",
-        epilog="example: mpirun -n 2 python -m hpc pipebd teacher vgg16-dsconv --data digits.h5 "
-        "--width 0.125 --epochs 10 --batch 50 --out teacher.pt",
+        examples=[TEACHER],
     )
     _workload(parser)
     _training(parser, epochs=10, lr="0.05")
@@ -44,8 +52,10 @@ def _profile(commands: Any) -> None:
     parser = commands.add_parser(
         "profile",
         help="measure blocks, all-reduces and relays on these ranks",
-        epilog="example: mpirun -n 4 python -m hpc pipebd profile vgg16-dsconv --data x.h5 "
-        "--batch 256 --out p.json",
+        examples=[
+            "mpirun -n 2 python -m hpc pipebd profile vgg16-dsconv --width 0.125 --data "
+            "digits.h5 --batch 50 --steps 5 --out profile.json",
+        ],
     )
     _workload(parser, own_blocks=True)
     _data(parser)
@@ -58,14 +68,19 @@ def _train(commands: Any) -> None:
     parser = commands.add_parser(
         "train",
         help="distill a teacher into students, block by block",
-        epilog="example: mpirun -n 4 python -m hpc pipebd train vgg16-dsconv --data x.h5 "
-        "--teacher teacher.pt --schedule ahd --epochs 10 --batch 256 --out student.pt",
+        examples=[
+            "mpirun -n 2 python -m hpc pipebd train vgg16-dsconv --width 0.125 --data digits.h5 "
+            "--batch 50 --teacher teacher.pt --profile profile.json --schedule ahd --epochs 1 "
+            "--trace trace.json --out student.pt",
+            "mpirun -n 2 python -m hpc pipebd train mobilenetv2-proxyless --width 0.25 --data "
+            "digits.h5 --batch 50 --schedule tr+dpu --steps 4 --architecture-out found.json",
+        ],
     )
     _workload(parser, own_blocks=True)
     _training(parser, epochs=10, lr="the workload's", data_needed=False)
     _schedule(parser)
     _search(parser)
-    parser.add_argument("--teacher", metavar="FILE.pt", help="weights (default: random ones)")
+    parser.add_argument("--teacher", metavar="FILE.pt", help="weights (default random ones)")
     parser.add_argument("--out", metavar="FILE.pt", help="the assembled student")
     parser.add_argument("--trace", metavar="FILE.json", help="what every rank did when")
     parser.add_argument(
@@ -81,8 +96,10 @@ def _finetune(commands: Any) -> None:
     parser = commands.add_parser(
         "finetune",
         help="train an assembled student on labels, data-parallel",
-        epilog="example: mpirun -n 2 python -m hpc pipebd finetune student.pt --data x.h5 "
-        "--epochs 5 --out tuned.pt",
+        examples=[
+            "mpirun -n 2 python -m hpc pipebd finetune student.pt --data digits.h5 --batch 50 "
+            "--epochs 1 --lr 0.01 --out tuned.pt",
+        ],
     )
     parser.add_argument("student", help="from `pipebd train --out`")
     _training(parser, epochs=5, lr="1e-4")
@@ -96,8 +113,10 @@ def _retrain(commands: Any) -> None:
     parser = commands.add_parser(
         "retrain",
         help="train the network that a search has found from scratch, data-parallel",
-        epilog="example: mpirun -n 2 python -m hpc pipebd retrain mobilenetv2-proxyless "
-        "--architecture found.json --data x.h5 --epochs 100 --out student.pt",
+        examples=[
+            "mpirun -n 2 python -m hpc pipebd retrain mobilenetv2-proxyless --width 0.25 "
+            "--architecture found.json --data digits.h5 --batch 50 --epochs 1 --out found.pt",
+        ],
     )
     _workload(parser)
     parser.add_argument(
@@ -114,7 +133,9 @@ def _evaluate(commands: Any) -> None:
     parser = commands.add_parser(
         "evaluate",
         help="the accuracy of a student on the test images, beside its teacher's",
-        epilog="example: python -m hpc pipebd evaluate tuned.pt --data x.h5 --teacher teacher.pt",
+        examples=[
+            "python -m hpc pipebd evaluate tuned.pt --data digits.h5 --teacher teacher.pt",
+        ],
     )
     parser.add_argument("student", help="from `train`, `finetune` or `retrain`")
     _data(parser)
@@ -126,7 +147,9 @@ def _export(commands: Any) -> None:
     parser = commands.add_parser(
         "export",
         help="write a student for plain torch (needs no MPI)",
-        epilog="example: python -m hpc pipebd export tuned.pt --to student.pt2",
+        examples=[
+            "python -m hpc pipebd export tuned.pt --to student.pt2",
+        ],
     )
     parser.add_argument("student", help="from `train`, `finetune` or `retrain`")
     parser.add_argument(
@@ -136,12 +159,12 @@ def _export(commands: Any) -> None:
         help="FILE.pt: state dict; FILE.ts: TorchScript; FILE.pt2: program of torch.export",
     )
     parser.add_argument(
-        "--format", metavar="NAME", help="state, torchscript or export (default: by the suffix)"
+        "--format", metavar="NAME", help="state, torchscript or export (default by the suffix)"
     )
     parser.add_argument(
         "--input", metavar="CxHxW", help="shape of one input, to trace blocks of your own with"
     )
-    parser.add_argument("--json", metavar="FILE", help="write the figures there")
+    add_json(parser)
     parser.set_defaults(run_alone=_run_export)
 
 
@@ -171,19 +194,23 @@ def _training(
     parser: argparse.ArgumentParser, epochs: int, lr: str, data_needed: bool = True
 ) -> None:
     _data(parser, data_needed)
-    parser.add_argument("--epochs", type=int, default=epochs, help=f"default {epochs}")
+    parser.add_argument(
+        "--epochs", type=int, default=epochs, metavar="E", help=f"(default {epochs})"
+    )
     parser.add_argument("--lr", type=float, help=f"learning rate (default {lr})")
     parser.add_argument(
         "--validation",
         type=float,
         default=0.0,
-        help="share of the training images held out to validate on (default: the test images)",
+        help="share of the training images held out to validate on (default the test images)",
     )
 
 
 def _data(parser: argparse.ArgumentParser, needed: bool = True) -> None:
     parser.add_argument("--data", required=needed, metavar="FILE.h5", help="images file")
-    parser.add_argument("--batch", type=int, default=256, help="images a step (default 256)")
+    parser.add_argument(
+        "--batch", type=int, default=256, metavar="B", help="images a step (default 256)"
+    )
     parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto (default)")
     parser.add_argument(
@@ -196,7 +223,7 @@ def _schedule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--schedule",
         default="ahd",
-        help="ahd (default: searched), tr+dpu, tr, ir, dp, ls or groups '0-2@0-2 3-5@3'",
+        help="ahd (default searched), tr+dpu, tr, ir, dp, ls or groups '0-2@0-2 3-5@3'",
     )
     parser.add_argument("--profile", metavar="FILE.json", help="from `pipebd profile`")
     parser.add_argument(

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from hpc.cli.config import with_config
 from hpc.comm.buffers import Transport
 from hpc.comm.waiting import Sleeping
 from hpc.comm.world import owned, together
@@ -161,6 +162,7 @@ def _report(
                 write_trace(args.trace, trace)
     if comm.rank == 0:
         print(predicted_table((predicted.step_s, times.step_s), (predicted.idle, times.idle)))
+        figures = with_config(args, figures)
         record.figures(figures)
         if plan.choice.schedule is not None:
             program = EmulatedProgram(profile, comm.rank, lambda: None)

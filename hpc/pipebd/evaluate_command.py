@@ -8,6 +8,7 @@ from typing import Any
 from mpi4py import MPI
 from torch import nn
 
+from hpc.cli.config import with_config
 from hpc.comm.world import together
 from hpc.io.errors import InputError
 from hpc.pipebd.compress import conv_weights
@@ -66,6 +67,7 @@ def _report(
         )
     figures = {"command": "pipebd evaluate", "ranks": here.comm.size, "images": n_images}
     figures |= {"accuracy": accuracies, "conv_weights": weights}
+    figures = with_config(args, figures)
     if args.json:
         write_json(args.json, figures)
     return figures

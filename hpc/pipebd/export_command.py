@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from hpc.cli.config import with_config
 from hpc.io.errors import InputError
 from hpc.io.outputs import check_outputs
 from hpc.pipebd.exporting import export
@@ -27,7 +28,8 @@ def run(args: argparse.Namespace) -> None:
     size = os.path.getsize(args.to)
     print(f"{args.to}: {form}, {size:,} bytes")
     if args.json:
-        write_json(args.json, {"command": "pipebd export", "format": form, "bytes": size})
+        figures = {"command": "pipebd export", "format": form, "bytes": size}
+        write_json(args.json, with_config(args, figures))
 
 
 def _shape(text: str | None) -> tuple[int, ...] | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
+from hpc.cli.config import with_config
+from hpc.cli.shared_options import add_json
 from hpc.io.errors import InputError, run_tool
 from hpc.io.outputs import check_outputs
 from hpc.pipebd.cost import CostTable, cost_table, readable_bytes
@@ -31,8 +32,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="search the best schedule in a profile and predict it (needs no MPI)",
         description="Search the schedule of the least predicted step time, exactly, and print "
         "it beside the paper's other schedules.",
+        examples=["python -m hpc pipebd plan --profile profile.json --ranks 2 --json plan.json"],
     )
-    parser.add_argument("--profile", required=True, metavar="FILE", help="from `pipebd profile`")
+    parser.add_argument(
+        "--profile", required=True, metavar="FILE.json", help="from `pipebd profile`"
+    )
     parser.add_argument("--ranks", required=True, type=int, metavar="N", help="ranks of the job")
     parser.add_argument(
         "--memory-limit",
@@ -45,13 +49,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"predict this one instead: {', '.join(NAMES)} or groups such as '0-2@0-2 3-5@3'",
     )
-    parser.add_argument(
-        "--json",
-        nargs="?",
-        const="-",
-        metavar="FILE",
-        help="write schedule, step_s, group_s and idle here; without FILE print them instead",
-    )
+    add_json(parser, "schedule, step_s, group_s and idle")
     parser.set_defaults(run_alone=lambda args: run_tool("hpc", lambda _: run(args)))
     return parser
 
@@ -69,12 +67,9 @@ def run(args: argparse.Namespace) -> None:
     outlook = _outlook(args.schedule, table)
     if outlook.prediction.misfit is not None:
         raise InputError(f"schedule {args.schedule!r} cannot run: {outlook.prediction.misfit}")
-    if args.json == "-":
-        print(json.dumps(_figures(outlook), indent=2))
-        return
     print(_report(outlook, table))
     if args.json is not None:
-        write_json(args.json, _figures(outlook))
+        write_json(args.json, with_config(args, _figures(outlook)))
 
 
 def parse_bytes(text: str) -> int:

@@ -6,6 +6,7 @@ import argparse
 
 from mpi4py import MPI
 
+from hpc.cli.config import with_config
 from hpc.comm.world import together
 from hpc.pipebd.cost import readable_bytes
 from hpc.pipebd.measuring import measure_prepared
@@ -29,6 +30,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 print(summary(profile))
                 print(f"written    {args.out}")
                 figures = {"command": "pipebd profile", **as_json(profile)}
+                figures = with_config(args, figures)
                 record.figures(figures)
                 if args.json:
                     write_json(args.json, figures)

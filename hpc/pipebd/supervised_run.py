@@ -10,6 +10,7 @@ from time import perf_counter
 
 from torch import nn
 
+from hpc.cli.config import with_config
 from hpc.comm.world import together
 from hpc.pipebd.checkpoint_run import Keeping
 from hpc.pipebd.checkpoint_state import digest_of
@@ -91,6 +92,7 @@ def _report(
         "history": [asdict(epoch) for epoch in history],
         "accuracy": history[-1].accuracy,
     }
+    figures = with_config(args, figures)
     record.figures(figures)
     if args.json:
         write_json(args.json, figures)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hpc.cli.config import with_config
+from hpc.cli.shared_options import add_json
 from hpc.io.errors import InputError, run_tool
 from hpc.io.outputs import check_outputs
 from hpc.pipebd.recorder import WAITING
@@ -21,15 +23,17 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="draw a trace (needs no MPI)",
         description="Draw what every rank did in a few steps of a run, as in the paper's Fig. 5, "
         "and print step time and idle share of every rank.",
-        epilog="example: python -m hpc pipebd timeline out.json --png out.png",
+        examples=["python -m hpc pipebd timeline trace.json --plot timeline.png"],
     )
     parser.add_argument("trace", help="from `pipebd train --trace`")
-    parser.add_argument("--png", metavar="FILE", help="the picture; .svg and .pdf work as well")
+    parser.add_argument(
+        "--plot", "--png", dest="plot", metavar="FILE", help="the picture: .png, .svg or .pdf"
+    )
     parser.add_argument("--steps", type=int, default=4, help="how many to draw (default 4)")
     parser.add_argument(
-        "--first", type=int, metavar="STEP", help="draw from this one (default: in the middle)"
+        "--first", type=int, metavar="STEP", help="draw from this one (default in the middle)"
     )
-    parser.add_argument("--json", metavar="FILE", help="write step_s and idle there")
+    add_json(parser, "step_s and idle")
     parser.set_defaults(run_alone=lambda args: run_tool("hpc", lambda _: run(args)))
     return parser
 
@@ -41,17 +45,18 @@ def run(args: argparse.Namespace) -> None:
     ------
     InputError : a trace that cannot be read; steps that it does not have; no matplotlib.
     """
-    check_outputs(vars(args), ["png", "json"])
+    check_outputs(vars(args), ["plot", "json"])
     trace = read_trace(args.trace)
     drawn = _drawn(trace, args)
     whole = steady(trace)
     print(_report(trace, whole))
-    if args.png:
-        draw_timeline(trace, drawn, args.png, WAITING)
-        print(f"steps {drawn.first} to {drawn.last - 1} drawn in {args.png}")
+    if args.plot:
+        draw_timeline(trace, drawn, args.plot, WAITING)
+        print(f"steps {drawn.first} to {drawn.last - 1} drawn in {args.plot}")
     if args.json:
         idle = idle_shares(trace, whole, WAITING)
-        write_json(args.json, {"step_s": step_s(trace, whole), "idle": idle, **trace.about})
+        figures = {"step_s": step_s(trace, whole), "idle": idle, **trace.about}
+        write_json(args.json, with_config(args, figures))
 
 
 def _drawn(trace: Trace, args: argparse.Namespace) -> Window:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from hpc.cli.config import with_config
 from hpc.pipebd.assembling import assembled
 from hpc.pipebd.distillation import Distilled, EpochReport
 from hpc.pipebd.nas import write_architecture
@@ -76,6 +77,7 @@ def report(
         return
     figures |= _save(args, prepared, found.students)
     _say(figures, plan, found)
+    figures = with_config(args, figures)
     record.figures(figures)
     program = prepared.program
     if plan.choice.schedule is not None:

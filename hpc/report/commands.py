@@ -22,7 +22,7 @@ def add_parser(engines: Any) -> None:
         help="a page about a run that was kept with --run (needs no MPI)",
         description="One page, which needs no network: what was run on what, losses, time of every "
         "rank, traffic, timeline, predicted against measured; each picture with its numbers.",
-        epilog="example: python -m hpc report runs/1 --html report.html",
+        examples=["python -m hpc report run1 --html report.html"],
     )
     parser.add_argument("run_folder", metavar="RUN_DIR", help="from a command's --run")
     parser.add_argument("--html", metavar="FILE.html", help="the page")

@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
+from hpc.cli.config import STORED, toml_text, with_config
 from hpc.io.errors import EXIT_BAD_INPUT, InputError
 from hpc.report.event_log import EventLog
 from hpc.report.gauges import Gauges
 from hpc.report.progress import Advance, watching
-from hpc.report.run_folder import ABOUT, FIGURES, FORMAT, LOG, TRACE, VERSION, RunFolder
+from hpc.report.run_folder import ABOUT, CONFIG, FIGURES, FORMAT, LOG, TRACE, VERSION, RunFolder
 from hpc.report.scalars import Scalars
 from hpc.report.trace import Trace, write_trace
 from hpc.report.versions import commit, versions
@@ -88,6 +89,11 @@ class Record:
         if self._folder is not None:
             self._folder.put(name, figures)
 
+    def text(self, name: str, text: str) -> None:
+        """Write a text file of the run's folder, if it has one."""
+        if self._folder is not None:
+            self._folder.put_text(name, text)
+
     def trace(self, trace: Trace) -> None:
         """Keep a trace in the run's folder, if it has one."""
         if self._folder is not None:
@@ -126,6 +132,7 @@ def recorded(
         "options": options_of(args),
         **surroundings,
     }
+    about = with_config(args, about)
     if args.run_folder or args.log or args.verbose:
         about |= {"versions": versions(), "commit": commit()}
     if args.verbose:
@@ -134,6 +141,7 @@ def recorded(
     began = monotonic()
     about |= {"started": _now(), "status": "running"}
     record.put(ABOUT, about)
+    record.text(CONFIG, toml_text(about[STORED]))
     record.event("start", **{k: v for k, v in about.items() if k not in ("format", "status")})
     code, why = 0, None
     try:

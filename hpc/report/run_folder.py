@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hpc.io.container import written_aside
 from hpc.io.errors import FormatError, InputError
 from hpc.report.figures import write_json
 from hpc.report.scalars import check_folder
@@ -16,6 +17,8 @@ from hpc.report.warning import warn
 FORMAT, VERSION = "relaycut-run", 1
 ABOUT = "run.json"
 """What was run and on what; as long as it runs, `status` is 'running'."""
+CONFIG = "config.toml"
+"""The options in force; --config takes them back."""
 LOG = "log.jsonl"
 FIGURES = "figures.json"
 """What --json has, at the end of the run."""
@@ -37,6 +40,14 @@ class RunFolder:
         """Write one of the files."""
         try:
             write_json(self.path / name, figures)
+        except (InputError, OSError) as error:
+            warn(f"{error}; the run goes on without it")
+
+    def put_text(self, name: str, text: str) -> None:
+        """Write a text file."""
+        try:
+            with written_aside(self.path / name) as partial:
+                partial.write_text(text, encoding="utf-8")
         except (InputError, OSError) as error:
             warn(f"{error}; the run goes on without it")
 

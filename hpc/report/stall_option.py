@@ -14,7 +14,7 @@ def add_stall(parser: argparse.ArgumentParser) -> None:
         "--stall",
         metavar="TIME",
         help="when a rank makes no progress for so long (90s, 5m, 1h), all that have work left "
-        "say where they stand and the job ends with exit code 1 (default: never); longer than "
+        "say where they stand and the job ends with exit code 1 (default never); longer than "
         "any step takes",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from hpc.cli.shared_options import add_quiet
 from hpc.io.errors import InputError
 from hpc.io.outputs import check_outputs
 from hpc.report.event_log import check_log
@@ -14,7 +15,7 @@ from hpc.report.scalars import check_scalars
 def add_watching(parser: argparse.ArgumentParser) -> None:
     """Add --quiet, --verbose, --log, --tensorboard and --run."""
     group = parser.add_argument_group("watching")
-    group.add_argument("--quiet", action="store_true", help="no progress")
+    add_quiet(group)
     group.add_argument(
         "--verbose",
         action="store_true",

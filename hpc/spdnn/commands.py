@@ -5,16 +5,25 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hpc.cli.shared_options import add_json, add_quiet
 from hpc.io.errors import run_tool
 from hpc.report.checkpoint_options import add_checkpoint
 from hpc.report.failure_option import add_on_failure
 from hpc.report.options import add_common
 from hpc.report.stall_option import add_stall
 
+INFER = (
+    "mpirun -n 2 python -m hpc spdnn infer net.h5 hpc/samples/challenge-1024.h5 "
+    "--plan plan.h5 --out categories.tsv"
+)
+"""The example."""
+
 
 def add_parser(engines: Any) -> None:
     """Add `spdnn infer`, `train` and `export`, and `machine`, to the engines' subparsers."""
-    engine = engines.add_parser("spdnn", help="sparse networks: inference and training")
+    engine = engines.add_parser(
+        "spdnn", help="sparse networks: inference and training", examples=[INFER]
+    )
     commands = engine.add_subparsers(metavar="COMMAND", required=True)
     _infer(commands)
     _train(commands)
@@ -26,11 +35,12 @@ def _infer(commands: Any) -> None:
     parser = commands.add_parser(
         "infer",
         help="run inputs through a network",
-        epilog="example: mpirun -n 2 python -m hpc spdnn infer net.h5 x.h5 --plan plan.h5 "
-        "--batch 1024 --out result.tsv",
+        examples=[INFER],
     )
     _files(parser)
-    parser.add_argument("--batch", type=int, default=256, help="inputs at a time (default 256)")
+    parser.add_argument(
+        "--batch", type=int, default=256, metavar="B", help="inputs at a time (default 256)"
+    )
     parser.add_argument(
         "--out", metavar="FILE.tsv", help="categories, one 1-based image number a line"
     )
@@ -41,7 +51,7 @@ def _infer(commands: Any) -> None:
     )
     parser.add_argument(
         "--categories",
-        metavar="TRUTH.tsv",
+        metavar="FILE.tsv",
         help="compare with these categories ('kept': those stored with the inputs); "
         "exit code 1 if they differ",
     )
@@ -55,7 +65,7 @@ def _infer(commands: Any) -> None:
         type=int,
         metavar="W",
         help="panels of a batch in W waves: one is computed while another's messages move "
-        "(default: 2 where a layer is work enough, else 1)",
+        "(default 2 where a layer is work enough, else 1)",
     )
     add_stall(parser)
     add_common(parser)
@@ -66,12 +76,17 @@ def _train(commands: Any) -> None:
     parser = commands.add_parser(
         "train",
         help="train a network",
-        epilog="example: mpirun -n 2 python -m hpc spdnn train net.h5 digits.h5 --epochs 5 "
-        "--batch 64 --lr 0.001 --optimizer adam --out trained.h5",
+        examples=[
+            "mpirun -n 2 python -m hpc spdnn train random.h5 hpc/samples/digits.h5 --epochs 2 "
+            "--lr 0.002 --optimizer adam --validation 0.2 --out trained.h5 --run run1",
+            "mpirun -n 2 python -m hpc spdnn train --config run1/config.toml --run run2",
+        ],
     )
     _files(parser)
-    parser.add_argument("--epochs", type=int, default=10, help="default 10")
-    parser.add_argument("--batch", type=int, default=64, help="inputs a step (default 64)")
+    parser.add_argument("--epochs", type=int, default=10, metavar="E", help="(default 10)")
+    parser.add_argument(
+        "--batch", type=int, default=64, metavar="B", help="inputs a step (default 64)"
+    )
     parser.add_argument("--lr", type=float, default=0.01, help="learning rate (default 0.01)")
     parser.add_argument("--loss", default="cross-entropy", help="mse or cross-entropy (default)")
     parser.add_argument("--optimizer", default="sgd", help="sgd (default), momentum or adam")
@@ -83,17 +98,17 @@ def _train(commands: Any) -> None:
     parser.add_argument(
         "--validation", type=float, default=0.0, help="share of the inputs held out (default 0)"
     )
-    parser.add_argument("--test", metavar="FILE", help="evaluate on these inputs at the end")
-    parser.add_argument("--out", metavar="FILE", help="the trained network")
+    parser.add_argument("--test", metavar="FILE.h5", help="evaluate on these inputs at the end")
+    parser.add_argument("--out", metavar="FILE.h5", help="the trained network")
     add_checkpoint(parser)
     add_on_failure(parser, _fewer)
     parser.add_argument(
         "--spare-plan",
         action="append",
         default=[],
-        metavar="FILE",
+        metavar="FILE.h5",
         help="plan for the ranks that are left when others have died; may be given for several "
-        "numbers of them (default: blocks of rows)",
+        "numbers of them (default blocks of rows)",
     )
     add_stall(parser)
     add_common(parser)
@@ -104,7 +119,7 @@ def _export(commands: Any) -> None:
     parser = commands.add_parser(
         "export",
         help="write a network for torch, scipy or the Graph Challenge's programs (needs no MPI)",
-        epilog="example: python -m hpc spdnn export trained.h5 --to model.pt",
+        examples=["python -m hpc spdnn export trained.h5 --to trained.pt"],
     )
     parser.add_argument("network", help="network file")
     parser.add_argument(
@@ -118,10 +133,10 @@ def _export(commands: Any) -> None:
         "--format",
         metavar="NAME",
         help="torch, npz, tsv, or scipy: a folder of files for scipy.sparse.load_npz "
-        "(default: by the suffix)",
+        "(default by the suffix)",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the figures there")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    add_json(parser)
+    add_quiet(parser)
     parser.set_defaults(run_alone=_run_export)
 
 
@@ -129,7 +144,9 @@ def _files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", help="network file, or a sharded one")
     parser.add_argument("inputs", help="samples file")
     parser.add_argument(
-        "--plan", help="plan for as many ranks as a replica has (default: blocks of rows)"
+        "--plan",
+        metavar="FILE.h5",
+        help="plan for as many ranks as a replica has (default blocks of rows)",
     )
     parser.add_argument("--dtype", choices=("float32", "float64"), help="default: the network's")
     parser.add_argument(
@@ -188,11 +205,13 @@ def _machine(engines: Any) -> None:
     parser = engines.add_parser(
         "machine",
         help="measure this machine for 'python -m partition predict'",
-        epilog="example: mpirun -n 2 python -m hpc machine --out m.json",
+        examples=["mpirun -n 2 python -m hpc machine --quick --out machine.json"],
     )
-    parser.add_argument("--out", required=True, metavar="M.json", help="machine file to write")
+    parser.add_argument("--out", required=True, metavar="FILE.json", help="machine file to write")
     parser.add_argument("--kernel", default="auto", help="local multiply (default auto)")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--quick", action="store_true", help="time each case once: rougher")
+    add_json(parser, "what was measured with what")
+    add_quiet(parser)
     parser.set_defaults(run=_run_machine)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from hpc.cli.config import with_config
 from hpc.io.network import read_header
 from hpc.io.outputs import check_outputs
 from hpc.report.figures import write_json
@@ -31,7 +32,8 @@ def run(args: argparse.Namespace) -> None:
     print(f"{args.to}: {form}, sizes {_shown(header.sizes)}, {header.n_edges:,} edges")
     if args.json:
         figures = {"command": "spdnn export", "format": form, "layers": header.n_layers}
-        write_json(args.json, {**figures, "edges": header.n_edges, "sizes": header.sizes})
+        figures = {**figures, "edges": header.n_edges, "sizes": header.sizes}
+        write_json(args.json, with_config(args, figures))
 
 
 def _shown(sizes: tuple[int, ...]) -> str:

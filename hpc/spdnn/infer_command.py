@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
+from hpc.cli.config import with_config
 from hpc.comm.replicas import group_size
 from hpc.comm.standing import Standing
 from hpc.comm.surroundings import surroundings
@@ -125,6 +126,7 @@ def _report(
         if truth is not None:
             figures["categories_agree"] = not differ
         _say(figures, truth, result.categories)
+        figures = with_config(args, figures)
         record.figures(figures)
         if args.json:
             write_json(args.json, figures)

@@ -31,18 +31,22 @@ Floats = npt.NDArray[np.floating]
 
 
 def measure(
-    comm: MPI.Comm, kernel: Kernel, on_case: Callable[[], None] = lambda: None
+    comm: MPI.Comm,
+    kernel: Kernel,
+    on_case: Callable[[], None] = lambda: None,
+    repeats: int = REPEATS,
 ) -> tuple[Costs, Costs]:
     """Return what inference costs and what training does. Collective.
 
-    on_case : called after each of len(cases()) cases.
+    on_case : called after each of len(cases()) cases. repeats : timings of each, 0 for a single
+    run after one that is not counted.
     """
     amounts, inference, training = [], [], []
     for case in cases():
         shard = case_shard(case, comm.size, comm.rank)
         amounts.append(_work(case, shard))
-        inference.append(_time_forward(comm, kernel, shard, case.batch))
-        training.append(_time_step(comm, kernel, shard, case.batch))
+        inference.append(_time_forward(comm, kernel, shard, case.batch, repeats))
+        training.append(_time_step(comm, kernel, shard, case.batch, repeats))
         on_case()
     done = np.array(amounts)
     return costs(cases(), done, np.array(inference)), costs(cases(), done, np.array(training))
@@ -86,22 +90,26 @@ def _work(case: Case, shard: Shard) -> Floats:
     return work(case.batch, edges, case.rows, len(sends), words)
 
 
-def _time_forward(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int) -> float:
+def _time_forward(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int, repeats: int) -> float:
     levels = turning_levels(shard, batch, shard.dtype)
     for level in levels:
         level[...] = 0.5
     biases = [layer.bias for layer in shard.layers]
     runtime = Runtime(comm, kernel, Stopwatch())
     forward = plan_forward(runtime, shard, layer_weights(shard), biases, levels)
-    seconds = _typical(comm, forward.run) / N_LAYERS
+    seconds = _typical(comm, forward.run, repeats) / N_LAYERS
     forward.free()
     return seconds
 
 
-def _time_step(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int) -> float:
+def _time_step(comm: MPI.Comm, kernel: Kernel, shard: Shard, batch: int, repeats: int) -> float:
     trainer = Trainer(Runtime(comm, kernel, Stopwatch()), shard, "mse", "exact")
     labels, chosen, rule = np.zeros(batch, np.int32), np.arange(batch), SGD(1e-6)
-    seconds = _typical(comm, lambda: trainer.step(_NoInputs(), labels, chosen, rule)) / N_LAYERS
+
+    def step() -> object:
+        return trainer.step(_NoInputs(), labels, chosen, rule)
+
+    seconds = _typical(comm, step, repeats) / N_LAYERS
     trainer.free()
     return seconds
 
@@ -117,15 +125,17 @@ class _NoInputs(OwnInputs):
         x[...] = 0.5
 
 
-def _typical(comm: MPI.Comm, run: Callable[[], object]) -> float:
+def _typical(comm: MPI.Comm, run: Callable[[], object], repeats: int) -> float:
     """Return the seconds of a run: of the slowest rank, the median of the repeats."""
     run()
     began = perf_counter()
     run()
     once = comm.allreduce(perf_counter() - began, op=MPI.MAX)
+    if not repeats:
+        return once
     runs = max(int(LEAST_S / max(once, 1e-7)), 1)
     found = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         comm.Barrier()
         began = perf_counter()
         for _ in range(runs):

@@ -6,14 +6,15 @@ import argparse
 
 from mpi4py import MPI
 
+from hpc.cli.config import with_config
 from hpc.comm.world import owned, together
 from hpc.io.errors import InputError
 from hpc.io.machine import Costs, Machine, write_machine
 from hpc.io.outputs import check_outputs
-from hpc.report.figures import quantity, table
+from hpc.report.figures import quantity, table, write_json
 from hpc.report.progress import progress
 from hpc.spdnn.kernels import kernel
-from hpc.spdnn.machine import measure
+from hpc.spdnn.machine import REPEATS, measure
 from hpc.spdnn.machine_cases import cases
 
 
@@ -25,14 +26,18 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 raise InputError("machine: needs 2 ranks or more, start it with mpirun -n 2")
             local = kernel(args.kernel)
             if comm.rank == 0:
-                check_outputs(vars(args), ["out"])
+                check_outputs(vars(args), ["out", "json"])
         show = comm.rank == 0 and not args.quiet
         with progress("measuring", len(cases()), show) as step:
-            inference, training = measure(comm, local, lambda: step(1, ""))
+            repeats = 0 if args.quick else REPEATS
+            inference, training = measure(comm, local, lambda: step(1, ""), repeats)
         if comm.rank == 0:
             host = MPI.Get_processor_name()
             about = {"kernel": local.name, "ranks": str(comm.size), "host": host}
             write_machine(args.out, Machine(inference, training, about))
+            if args.json:
+                figures = {"command": "machine", **about, "ranks": comm.size, "out": args.out}
+                write_json(args.json, with_config(args, figures))
             print(f"{args.out}: {host}, {comm.size} ranks, kernel {local.name}")
             head = ["a large layer on a rank", "inference", "training"]
             print(table(head, _rows(inference, training)))

@@ -9,6 +9,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from hpc.cli.config import with_config
 from hpc.comm.checkpointing import Stopped, say_stopped
 from hpc.comm.replicas import group_size
 from hpc.comm.standing import Standing
@@ -146,6 +147,7 @@ def _report(
     rate = quantity(figures["edges_per_s"], "edges/s")
     print(f"{result.steps} steps on {ranks_text(figures)}, {figures['seconds']:.3f} s, {rate}")
     print(rank_table(figures))
+    figures = with_config(args, figures)
     record.figures(figures)
     if args.json:
         write_json(args.json, figures)

@@ -129,9 +129,12 @@ def test_the_exit_code_is_the_programs(network):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["local", "--foo", "--", "spdnn"], "valid options: --help -n --threads --bind --dry-run"),
+        (
+            ["local", "--foo", "--", "spdnn"],
+            "valid options: --help --ranks --threads --bind --dry-run",
+        ),
         (["slurm", "--foo", "--", "spdnn"], "--gpus-per-task"),
-        (["status", "--foo"], "valid options: --help --output --json"),
+        (["status", "--foo"], "valid options: --help --output --json --config"),
         (["local", "--", "ls"], "expected one of spdnn, pipebd"),
         (["local", "-n", "0", "--", "spdnn", "infer"], "-n 0: expected at least 1"),
         (["fly"], "invalid choice: 'fly' (choose from 'local', 'slurm', 'status', 'logs')"),

@@ -38,16 +38,6 @@ def test_what_build_writes_stats_and_shard_read(plan, tmp_path, capsys):
     assert header.words.tolist() == traffic.words.sum(axis=1).tolist()
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["build"], ["stats"], ["shard"], ["compare"], ["predict"]]
-)
-def test_help_has_an_example(arguments, capsys):
-    with pytest.raises(SystemExit) as ended:
-        cli.main([*arguments, "--help"])
-    assert ended.value.code == 0
-    assert f"example:\n  python -m partition {' '.join(arguments)}" in capsys.readouterr().out
-
-
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path):
     done = run_alone("-m", "partition", "build", "none.h5", "--parts", "2", "--out", tmp_path / "p")
     assert (done.returncode, done.stdout) == (2, "")

@@ -1,4 +1,3 @@
-import argparse
 import json
 import os
 import subprocess
@@ -6,6 +5,7 @@ import sys
 
 import pytest
 
+from hpc.cli.parser import Parser
 from hpc.io.errors import InputError
 from hpc.pipebd import plan_cli
 from tests.pipebd.exhaustive import best_step, step_time
@@ -13,7 +13,7 @@ from tests.pipebd.profile_cases import FOLDER, SHIPPED, plain, shipped
 
 
 def plan(*words):
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     plan_cli.add_parser(parser.add_subparsers())
     plan_cli.run(parser.parse_args(["plan", *map(str, words)]))
 
@@ -40,10 +40,11 @@ def test_report_shows_groups_ranks_and_the_other_schedules(capsys):
     assert compared == ["ahd", "tr+dpu", "tr", "ir", "dp", "ls"]
 
 
-def test_a_given_schedule_is_predicted(capsys):
+def test_a_given_schedule_is_predicted(tmp_path):
     groups = [(0, 3, 0, 1), (3, 6, 1, 4)]
-    plan("--profile", FOLDER / "a6000.json", "--ranks", 4, "--schedule", "0-2@0 3-5@1-3", "--json")
-    found = json.loads(capsys.readouterr().out)
+    words = ("--ranks", 4, "--schedule", "0-2@0 3-5@1-3", "--json", tmp_path / "p.json")
+    plan("--profile", FOLDER / "a6000.json", *words)
+    found = json.loads((tmp_path / "p.json").read_text())
     assert found["schedule"] == "0-2@0 3-5@1-3"
     assert found["step_s"] == pytest.approx(step_time(shipped("a6000"), groups))
 
@@ -115,10 +116,11 @@ def test_no_sizes(text):
 
 def test_needs_neither_mpi_nor_torch():
     program = (
-        "import argparse, sys\n"
+        "import sys\n"
         "sys.modules['mpi4py'] = sys.modules['torch'] = None\n"
+        "from hpc.cli.parser import Parser\n"
         "from hpc.pipebd.plan_cli import add_parser\n"
-        "parser = argparse.ArgumentParser()\n"
+        "parser = Parser()\n"
         "add_parser(parser.add_subparsers())\n"
         "args = parser.parse_args(sys.argv[1:])\n"
         "sys.exit(args.run_alone(args))\n"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
 
+from hpc.cli.parser import Parser
 from hpc.command_line import build_parser
 from hpc.io.errors import InputError
 from hpc.pipebd import plan_cli
@@ -39,7 +39,7 @@ def test_profile_then_plan(data, tmp_path, capsys):
     for block in found.blocks:
         assert f"{block.name} " in done.stdout
     assert json.loads(figures.read_text())["workload"] == found.workload
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     plan_cli.add_parser(parser.add_subparsers())
     plan_cli.run(parser.parse_args(["plan", "--profile", str(out), "--ranks", "2"]))
     assert "schedule" in capsys.readouterr().out

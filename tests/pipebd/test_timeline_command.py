@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
 
+from hpc.cli.parser import Parser
 from hpc.io.errors import InputError
 from hpc.pipebd import timeline_command
 from hpc.report.trace import Span, Trace, write_trace
 
 
 def command(*arguments):
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     timeline_command.add_parser(parser.add_subparsers())
     timeline_command.run(parser.parse_args(["timeline", *map(str, arguments)]))
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hpc.cli.parser import Parser
 from hpc.io.errors import FormatError, InputError
 from hpc.report import commands
-from hpc.report.options import Parser
 from hpc.report.page import of_ranks
 from hpc.report.page.html import page_of
 from hpc.report.page.of_traffic import traffic_pictures

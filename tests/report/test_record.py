@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
+from hpc.cli.parser import Parser
 from hpc.io.errors import FormatError, InputError
-from hpc.report.options import Parser, add_common
+from hpc.report.options import add_common
 from hpc.report.record import exit_code_of, recorded
 from hpc.report.run_folder import RunFolder, check_run_folder, read_about
 from hpc.report.scalars import Scalars
