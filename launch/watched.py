@@ -37,6 +37,7 @@ def run_watched(argv: Sequence[str], environment: Mapping[str, str], ranks: int)
     environment : all of it. ranks : that mpirun starts here.
     """
     heeded = {signal.SIGINT, signal.SIGCHLD, *PASSED_ON}
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who started this may ignore it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, heeded)
 
     def prepare() -> None:
