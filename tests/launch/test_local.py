@@ -120,6 +120,15 @@ def test_a_real_run(network, tmp_path):
     assert json.loads((tmp_path / "f.json").read_text())["ranks"] == 2
 
 
+def test_a_parent_that_ignores_the_end_of_its_children(network):
+    code = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    )
+    words = ("-m", "launch", "local", "-n", 2, "--", "spdnn", "infer", network, "missing.h5")
+    assert run_alone("-c", code, *words, timeout=60).returncode == 2
+
+
 def test_the_exit_code_is_the_programs(network):
     ran = run_alone("-m", "launch", "local", "-n", 2, "--", "spdnn", "infer", network, "missing.h5")
     assert ran.returncode == 2
