@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import types
@@ -13,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hpc.cli.completion import add_completion
+from hpc.cli.extras import extra
 from hpc.cli.parser import Parser, add_version
-from hpc.io.errors import run_tool
+from hpc.io.errors import InputError, run_tool
 
 COMMANDS = {
     "cifar10": ("cifar10", "CIFAR-10, from the official archive"),
@@ -44,7 +46,8 @@ def build_parser() -> Parser:
     parser = _first_parser()
     commands = parser.add_subparsers(metavar="NAME", required=True)
     for name in COMMANDS:
-        commands.choices[name] = _module(name).build_parser()
+        with contextlib.suppress(InputError):  # its packages are not installed
+            commands.choices[name] = _module(name).build_parser()
     return parser
 
 
@@ -61,7 +64,8 @@ def _first_parser() -> Parser:
 
 
 def _module(name: str) -> types.ModuleType:
-    return importlib.import_module(f"datasets.{COMMANDS[name][0]}")
+    with extra(f"datasets {name}", "pipebd"):
+        return importlib.import_module(f"datasets.{COMMANDS[name][0]}")
 
 
 def _own_the_name() -> None:

@@ -23,6 +23,7 @@ from hpc.io.errors import EXIT_BAD_INPUT, InputError
 from hpc.pipebd import commands as pipebd
 from hpc.report import commands as report
 from hpc.report.failure_option import can_shrink, fewer_options, shrinks
+from hpc.report.warning import warn
 from hpc.spdnn import commands as spdnn
 
 if TYPE_CHECKING:
@@ -67,7 +68,12 @@ def main(argv: Sequence[str]) -> int:
         world, wrong = start_mpi()
         if wrong and not args.any_launcher:
             end_for_launcher(launched_rank(), wrong)
+        from hpc.comm.crowding import crowding
         from hpc.comm.world import run_program
+
+        crowded = "" if args.any_launcher else crowding(world)
+        if crowded:
+            warn(crowded)
 
         return run_program(lambda: _run(args, world), world)
 

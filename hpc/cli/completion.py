@@ -1,9 +1,9 @@
 """`--print-completion bash|zsh`: lets a shell complete `python -m TOOL ...`, also under mpirun.
 
 Programs that are started by `python -m` are beyond what packages for completion know, so the
-function is written here: it looks for `-m TOOL` (or, in `python -m launch local -- spdnn`, for
-what follows), walks down the commands that were typed, and offers commands, options and choices;
-where a value or a file is due, the shell completes file names.
+function is written here: it looks for `-m TOOL`, walks down the commands that were typed, and
+offers commands, options and choices; where a value or a file is due, the shell completes names of
+files.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ _relaycut_{tool}() {{
 ALL = """\
 _relaycut() {
   local one
-  for one in ${!_relaycut_tools[@]}; do
-    "_relaycut_${_relaycut_tools[one]}" && return
+  [[ -z ${ZSH_VERSION-} ]] || emulate -L ksh
+  for one in "${_relaycut_tools[@]}"; do
+    "_relaycut_$one" && return
   done
   COMPREPLY=()
 }

@@ -51,8 +51,13 @@ def place(comm: MPI.Comm, asked: str) -> Placement:
     with together(comm):
         visible = _visible(asked)
         if asked == "cuda" and not visible:
-            reason = "this build of torch has none" if not torch.version.cuda else "none is visible"
-            raise InputError(f"--device cuda: rank {comm.rank} has no CUDA device ({reason})")
+            reason = "none is visible: take a node with GPUs (nvidia-smi lists them)"
+            if not torch.version.cuda:
+                reason = "this build of torch has none: install one for CUDA (see pytorch.org)"
+            raise InputError(
+                f"--device cuda: rank {comm.rank} has no CUDA device ({reason}), or leave "
+                "--device cuda out"
+            )
     if not comm.allreduce(bool(visible), op=MPI.LAND):
         return Placement(torch.device("cpu"))
     host = comm.Split_type(MPI.COMM_TYPE_SHARED)

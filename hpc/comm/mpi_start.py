@@ -7,11 +7,11 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from hpc.comm import gpu_support
 from hpc.comm.foreign_launcher import advice, alone, stranded
-from hpc.comm.launcher import launched
+from hpc.comm.launcher import launched, launched_rank
 from hpc.io.errors import EXIT_BAD_INPUT
 
 if TYPE_CHECKING:
@@ -27,11 +27,13 @@ def start_mpi() -> tuple[MPI.Intracomm, str | None]:
     Where the launcher would make MPI end the process, this does so instead; see
     `end_for_launcher`.
     """
-    import mpi4py
+    try:
+        import mpi4py
 
-    mpi4py.rc(initialize=False, finalize=True)
-    from mpi4py import MPI
-
+        mpi4py.rc(initialize=False, finalize=True)
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        end_for_launcher(launched_rank(), no_mpi(error))
     launch = launched(os.environ)
     if not MPI.Is_initialized():
         if launch and stranded(launch, MPI.get_vendor()[0], _knows_pmix()):
@@ -47,7 +49,21 @@ def start_mpi() -> tuple[MPI.Intracomm, str | None]:
     return MPI.COMM_WORLD, None
 
 
-def end_for_launcher(rank: int, wrong: str) -> None:
+def no_mpi(error: ImportError | RuntimeError) -> str:
+    """Return in one sentence why there is no MPI and what to do. Pure."""
+    if isinstance(error, ModuleNotFoundError) and error.name == "mpi4py":
+        return (
+            "mpi4py is not installed: pip install 'relaycut[mpich]', or on a cluster load the "
+            "site's MPI (module load ...) and pip install mpi4py"
+        )
+    why = str(error).strip().splitlines() or [type(error).__name__]
+    return (
+        f"mpi4py finds no MPI library ({why[0].strip()}): load the site's MPI (module load ...), "
+        "or pip install 'relaycut[mpich]'"
+    )
+
+
+def end_for_launcher(rank: int, wrong: str) -> NoReturn:
     """End one of several processes that cannot join, with exit code 2; the first says why.
 
     rank : by the launcher.

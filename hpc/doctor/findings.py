@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from hpc.comm.crowding import remedy
 from hpc.comm.foreign_launcher import advice, alone
 from hpc.doctor.facts import Facts, LinkTime
 
@@ -76,13 +77,10 @@ def more_ranks_than_cores(everybody: Everybody) -> Iterator[Finding]:
     for host, ours in _hosts(everybody).items():
         cores = _cores(ours)
         if len(ours) > len(cores) and any(one.mpi.yields is False for one in ours):
-            open_mpi = ours[0].mpi.vendor == "Open MPI"
             yield Finding(
                 f"{host}: {len(ours)} ranks on {_of(cores, ours)}, and those that wait do not "
                 "let others run",
-                "start mpirun with --oversubscribe, or set OMPI_MCA_mpi_yield_when_idle=1"
-                if open_mpi
-                else "set MPIR_CVAR_ENABLE_HEAVY_YIELD=1, or start fewer ranks",
+                remedy(ours[0].mpi.vendor),
             )
 
 

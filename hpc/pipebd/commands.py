@@ -6,6 +6,7 @@ import argparse
 import importlib
 from typing import Any
 
+from hpc.cli.extras import extra
 from hpc.cli.shared_options import add_json
 from hpc.io.errors import run_tool
 from hpc.pipebd import plan_cli, timeline_command
@@ -169,8 +170,12 @@ def _export(commands: Any) -> None:
 
 
 def _run_export(args: argparse.Namespace) -> int:
-    command = importlib.import_module("hpc.pipebd.export_command")
-    return run_tool("hpc", lambda _: command.run(args))
+    def run(_: object) -> None:
+        with extra("pipebd export", "pipebd"):
+            command = importlib.import_module("hpc.pipebd.export_command")
+        command.run(args)
+
+    return run_tool("hpc", run)
 
 
 def _workload(parser: argparse.ArgumentParser, own_blocks: bool = False) -> None:
@@ -250,8 +255,10 @@ def _runs(parser: argparse.ArgumentParser, what: str) -> None:
 
     def run(args: argparse.Namespace, comm: Any) -> int:
         from hpc.comm.checkpointing import Stopped, say_stopped
+        from hpc.comm.world import together
 
-        command = importlib.import_module(f"hpc.pipebd.{what}_command")
+        with together(comm), extra(f"pipebd {what}", "pipebd"):
+            command = importlib.import_module(f"hpc.pipebd.{what}_command")
         try:
             found: int = command.run(args, comm)
         except Stopped as stopped:
