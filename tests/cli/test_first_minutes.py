@@ -118,7 +118,7 @@ def test_ranks_agree_on_a_missing_torch(tmp_path):
 
 def test_a_fault_of_our_own_is_no_missing_package():
     with pytest.raises(ImportError, match="nothing"), extra("x", "fast"):
-        from hpc import nothing  # type: ignore[attr-defined] # noqa: F401
+        from hpc import nothing  # noqa: F401
 
 
 @pytest.mark.parametrize("tool", ["hpc", "partition", "datasets", "launch"])
