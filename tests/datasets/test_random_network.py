@@ -73,8 +73,6 @@ def test_bad_input_leaves_no_file(tmp_path, options, message):
 
 
 @pytest.mark.parametrize("bad", [("--degree", "0"), ("--degree", "x"), ("--seed", "-1")])
-def test_bad_numbers_are_bad_usage(tmp_path, bad, capsys):
-    with pytest.raises(SystemExit) as stop:
+def test_bad_numbers_are_bad_usage(tmp_path, bad):
+    with pytest.raises(InputError, match=f"argument {bad[0]}: "):
         run("--sizes", "8,8", "--degree", 2, *bad, "--out", tmp_path / "net.h5")
-    assert stop.value.code == 2
-    assert bad[0] in capsys.readouterr().err
