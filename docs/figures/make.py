@@ -21,7 +21,7 @@ SAMPLES = ROOT / "hpc" / "samples" / "challenge-1024.h5"
 SCHEDULES = ("tr", "tr+dpu", "ahd")
 OF_A_RUN = ("words", "pairs", "time")
 """Of the pictures of `hpc report` those that are shown."""
-DIGITS = re.compile(r"(\d+\.\d{2})\d+")
+DIGITS = re.compile(r"(?<!scale\()\b(\d+\.\d{2})\d+")
 
 
 def main() -> None:
