@@ -9,12 +9,15 @@ from pathlib import Path
 
 from hpc.io.errors import InputError
 
-ENGINES = ("spdnn", "pipebd", "machine", "doctor")
-"""First words of ``python -m hpc``: on ranks."""
+ENGINES = ("spdnn", "pipebd", "machine", "doctor", "report")
+"""First words of ``python -m hpc``: on ranks, but for those in ALONE."""
 TOOLS = ("partition", "datasets")
 """Programs of one process."""
-ALONE = (("pipebd", "plan"), ("pipebd", "timeline"))
-"""Commands of the engines that are of one process too."""
+ALONE = (
+    ("pipebd", "plan"), ("pipebd", "timeline"), ("pipebd", "export"), ("spdnn", "export"),
+    ("report",),
+)  # fmt: skip
+"""Beginnings of commands of ``python -m hpc`` that are of one process too."""
 CHECKOUT = Path(__file__).parents[1]
 
 
@@ -36,7 +39,8 @@ class Command:
     @property
     def on_ranks(self) -> bool:
         """Whether it is an MPI program."""
-        return self.words[0] in ENGINES and self.words[:2] not in ALONE
+        alone = any(self.words[: len(one)] == one for one in ALONE)
+        return self.words[0] in ENGINES and not alone
 
     @property
     def shrinks(self) -> bool:

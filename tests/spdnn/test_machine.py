@@ -75,7 +75,7 @@ def test_one_rank_cannot_measure_messages(tmp_path):
 @pytest.mark.slow
 def test_the_command_writes_a_file_that_predict_reads(tmp_path):
     out = tmp_path / "m.json"
-    ran = run_ranks(2, "-m", "hpc", "machine", "--out", out, "--quiet", timeout=170)
+    ran = run_ranks(2, "-m", "hpc", "machine", "--quick", "--out", out, "--quiet", timeout=170)
     assert ran.returncode == 0, ran.stderr
     content = json.loads(out.read_text())
     assert content["about"]["ranks"] == "2"
