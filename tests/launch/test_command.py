@@ -37,7 +37,8 @@ def test_tools_are_found():
 
 @pytest.mark.parametrize("words", [(), ("bash", "-c", "x"), ("-m", "hpc"), ("spdnn ", "infer")])
 def test_anything_else_is_refused(words):
-    with pytest.raises(InputError, match="spdnn, pipebd, machine, doctor, report, partition, datasets"):
+    valid = "spdnn, pipebd, machine, doctor, report, partition, datasets"
+    with pytest.raises(InputError, match=valid):
         command_of(words)
 
 
