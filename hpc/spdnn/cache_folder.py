@@ -25,8 +25,11 @@ def cache_folders() -> list[Path]:
 
 
 def usable(folder: Path) -> bool:
-    """Return whether files can be made in `folder`, which is made where it is missing."""
+    """Return whether files can be made in `folder`, which is made where it is missing.
+
+    It must be the user's own: what lies there is loaded and run.
+    """
     with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        return os.access(folder, os.W_OK)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.access(folder, os.W_OK) and folder.stat().st_uid == os.getuid()
     return False

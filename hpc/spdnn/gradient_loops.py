@@ -66,6 +66,18 @@ def _eight(indices, e, values, delta, row, d_pitch, x, x_pitch, width, panels):
 
 
 @njit
+def _narrow(indices, first, stop, values, delta, row, d_pitch, x, x_pitch, width, panels):
+    """Add the gradients of a row's weights, of panels narrower than a register."""
+    for panel in range(panels[0], panels[1]):
+        left, right = panel * d_pitch + row, panel * x_pitch
+        for e in range(first, stop):
+            at, total = right + np.intp(item(indices, e)) * width, values[e]
+            for k in range(width):
+                total += item(delta, left + k) * item(x, at + k)
+            values[e] = total
+
+
+@njit
 def _one(indices, e, values, delta, row, d_pitch, x, x_pitch, start, width, panels):
     """Add the gradient of weight e over the columns from `start` on."""
     column = np.intp(item(indices, e)) * width
@@ -96,9 +108,10 @@ def add_gradient(pattern, values, delta, d_pitch, x, x_pitch, width, panels, row
     for r in range(rows[0], rows[1]):
         row = np.intp(places[r]) * width
         first, stop = indptr[r], indptr[r + 1]
-        eights = first
-        if whole:
-            eights = stop - (stop - first) % 8
+        if not whole:
+            _narrow(indices, first, stop, values, delta, row, d_pitch, x, x_pitch, width, panels)
+            continue
+        eights = stop - (stop - first) % 8
         for e in range(first, eights, 8):
             _eight(indices, e, values, delta, row, d_pitch, x, x_pitch, width, panels)
         if whole < width:

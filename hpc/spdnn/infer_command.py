@@ -134,23 +134,23 @@ def _report(
 
 
 def _figures(result: Inference, described: dict[str, Any]) -> dict[str, Any]:
-    """Volume is forward, per input, messages forward, per pass.
+    """Volume is forward, per input (those that fill a last panel among them), messages per pass.
 
     columns : that went through each layer; computed : their share of all. Where every column
     is computed, in one wave, volume and messages are those of `partition stats`. Where equal
     ones are merged, the volume is the plan's words of each layer times its columns, over the
     images; each wave sends the plan's messages.
     """
-    counted, layers = result.counted, len(result.columns)
+    counted, layers, inputs = result.counted, len(result.columns), int(result.columns[0])
     return {
         "images": result.n_samples,
         "seconds": result.seconds,
         "edges_per_s": described["edges"] * result.n_samples / result.seconds,
         "categories": len(result.categories),
-        "volume_words": counted.words_sent / result.n_samples,
+        "volume_words": counted.words_sent / inputs,
         "messages": counted.messages_sent / result.passes,
         "columns": result.columns.tolist(),
-        "computed": float(result.columns.sum() / (result.n_samples * layers)),
+        "computed": float(result.columns.sum() / (inputs * layers)),
         "words_sent": counted.words_sent,
         "words_received": counted.words_received,
         "messages_sent": counted.messages_sent,

@@ -52,8 +52,8 @@ class Inference:
     counted : what ran over MPI, summed over the ranks of all replicas.
     passes : batches, of all replicas.
     columns : (L,) columns that went through each layer, of all replicas; with equal columns
-        merged, fewer than the samples. What is counted is the plan's volume of each layer
-        times its columns.
+        merged, fewer than the samples. Batches of bits fill whole panels of 64. What is counted
+        is the plan's volume of each layer times its columns.
     """
 
     categories: npt.NDArray[np.int64]

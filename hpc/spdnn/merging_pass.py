@@ -57,11 +57,12 @@ class MergingPass:
     ----------
     runtime : its communicator has shard.size ranks.
     most : largest batch.
-    merger : finds equal columns; with it batches are padded to whole panels, without it every
-        column is computed and none is added.
+    merger : finds equal columns; with it batches are padded to whole panels. Without it every
+        column is computed, and none is added unless the inputs are packed.
     pools : let survivors of batches wait for each other; else a batch is done when `run` returns.
     sink : takes what comes out.
-    packed : the inputs are bits, and the kernel takes them.
+    packed : the inputs are bits, and the kernel takes them, by whole panels, so that a sample's
+        bits do not depend on the batch it is in.
     waves : see `waves.wave_count`; the same on all ranks, as the constructor is collective.
 
     Attributes
@@ -85,15 +86,15 @@ class MergingPass:
         self._weights = layer_weights(shard)
         self._rows = level_rows(shard)
         self._looks = Looks(len(shard.layers))
-        self._room = max(most + most // 2 * self._pooled, PANEL_WIDTH if merger else 1)
+        self._whole, self._packed = packed or merger is not None, packed
+        self._room = max(most + most // 2 * self._pooled, PANEL_WIDTH if self._whole else 1)
         panels, width = self._shape(self._room)
         if waves is None and runtime.kernel.name == "scipy":
             waves = 1  # the reference keeps to two buffers; its multiply hides messages unaided
         self._waves, self._edges = waves, _edges_of_a_layer(runtime, shard)
-        self._most_waves = self._waves_of(panels, width)
+        self._most_waves = wave_count(self._waves, shard.size, self._edges, panels * width)
         room = max(self._rows) * panels * width
         self._memory = [aligned(room, shard.dtype) for _ in range(2 + (self._most_waves > 1))]
-        self._packed = packed
         self._words = np.zeros(self._rows[0] * -(-self._room // PANEL_WIDTH) * packed, np.uint64)
         self._buffers: dict[Shape, Buffers] = {}
         self._planned: dict[tuple[int, Shape, int, int], list[ForwardLayer]] = {}
@@ -108,8 +109,8 @@ class MergingPass:
     def first_level(self, batch: int) -> npt.NDArray[Any]:
         """Return where the own rows of a batch's inputs go: (panels, n_ext, width).
 
-        Columns from `batch` on are padding; they must be zero. Where `packed`, and the batch
-        makes whole panels, it is an array of words, (panels, n_ext, 1) uint64.
+        Columns from `batch` on are padding; they must be zero. Where `packed`, it is an array
+        of words, (panels, n_ext, 1) uint64.
         """
         return self._first_level(self._first_shape(batch))
 
@@ -194,7 +195,7 @@ class MergingPass:
         return self._looks.next_after(level) if self._merger else len(self._shard.layers)
 
     def _shape(self, columns: int) -> Shape:
-        if self._merger is None:
+        if not self._whole:
             return panel_shape(columns)
         if columns <= PANEL_WIDTH:
             return 1, columns
@@ -202,12 +203,12 @@ class MergingPass:
 
     def _first_shape(self, batch: int) -> Shape:
         panels, width = self._shape(batch)
-        return (panels, PANEL_WIDTH) if self._packed and self._merger else (panels, width)
+        return (panels, PANEL_WIDTH) if self._packed else (panels, width)
 
     def _first_level(self, shape: Shape) -> npt.NDArray[Any]:
-        panels, width = shape
-        if not self._packed or width != PANEL_WIDTH:
+        if not self._packed:
             return self._level(0, 0, shape)
+        panels = shape[0]
         return self._words[: panels * self._rows[0]].reshape(panels, self._rows[0], 1)
 
     def _level(self, level: int, side: int, shape: Shape) -> Floats:
@@ -256,9 +257,9 @@ class MergingPass:
 
     def _buffers_for(self, shape: Shape) -> Buffers:
         """Return buffers to share: those of the largest batch wherever batches are padded."""
-        largest = self._shape(self._room) if self._merger else shape
+        largest = self._shape(self._room) if self._whole else shape
         if largest not in self._buffers:
-            most = largest[0] if self._shard.size == 1 else self._most_waves
+            most = largest[0] if self._shard.size == 1 else min(self._most_waves, largest[0])
             self._buffers[largest] = plan_buffers(self._shard, *largest, self._shard.dtype, most)
         return self._buffers[largest]
 

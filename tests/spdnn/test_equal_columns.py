@@ -169,6 +169,43 @@ def test_no_bit_changes(comm, inputs, batch, activation):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("equal", [True, False])
+def test_no_bit_of_a_sample_of_bits_depends_on_its_batch(comm, shared_tmp, equal):
+    """Batches that are no multiple of 64 go through the same first layer as all others."""
+    n, path = 200, shared_tmp / "bits.h5"
+    x = np.random.default_rng(5).random((SIZES[0], n)) < 0.4
+    if comm.rank == 0:
+        with create_samples(path, n, SIZES[0], "bits") as writer:
+            writer.put_inputs(0, x.astype(np.uint8))
+    comm.Barrier()
+    layers = random_layers(SIZES, 0.3, 4, np.float32, ("relu", "tanh"))
+    if equal:
+        layers[0].weight.data[:] = np.float32(0.1)  # counted, and no sum of it is exact
+    shard = build_shard(layers, random_plan(SIZES, comm.size, 2), comm.rank)
+    scores = []
+    for merge, batch in (
+        (True, 64),
+        (False, 64),
+        (False, 100),
+        (False, 1),
+        (True, 37),
+        (False, 199),
+    ):
+        table = np.full((n, SIZES[-1]), np.nan)
+
+        def keep(start, values, table=table):
+            table[start : start + len(values)] = values
+
+        infer(comm, shard, path, batch=batch, scores=keep, merge=merge)
+        scores.append(table)
+    if comm.rank == 0:
+        expected = serial_forward(layers, x.astype(np.float64))[-1].T
+        np.testing.assert_allclose(scores[0], expected, rtol=1e-3, atol=1e-5)
+        for other in scores[1:]:
+            np.testing.assert_array_equal(other, scores[0])
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("merge", [True, False])
 def test_counted_volume_is_the_plans_times_the_columns(comm, inputs, merge):
     layers = random_layers(SIZES, 0.2, 4, np.float32, ("relu",))

@@ -106,6 +106,29 @@ def test_a_merging_pass_in_waves(comm, waves):
     np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["scipy", "numba"])
+def test_a_batch_of_more_panels_than_the_largest(comm, name):
+    """A batch that is one panel comes first; a smaller one makes several, so several waves."""
+    layers = random_layers(SIZES, 0.4, 7, np.float64, ("relu",))
+    shard = build_shard(layers, random_plan(SIZES, comm.size, 2), comm.rank)
+    runtime = Runtime(comm, kernel(name), Stopwatch())
+    x = np.random.default_rng(3).normal(size=(SIZES[0], 131))
+    out = np.empty((len(shard.ids[-1]), 131))
+
+    def take(last, samples, column):
+        out[:, samples] = columns(last)[:, column]
+
+    passes = MergingPass(runtime, shard, 131, None, False, take, waves=2)
+    for batch in (131, 69, 128, 131):
+        out[...] = np.nan
+        set_columns(passes.first_level(batch), x[shard.ids[0], :batch])
+        passes.run(np.arange(batch, dtype=np.int32))
+        expected = serial_forward(layers, x[:, :batch])[-1][shard.ids[-1]]
+        np.testing.assert_allclose(out[:, :batch], expected, rtol=1e-12, atol=1e-12)
+    passes.free()
+
+
 @given(st.integers(1, 70), st.floats(0, 1e7), st.integers(1, 64))
 def test_deep_waves_are_panels_or_enough_work(panels, edges, width):
     waves = deep_waves(panels, edges, width)
