@@ -71,6 +71,8 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
                 print(f"checkpoint {index.folder}: going on after step {index.step}", flush=True)
             return Start(newest, index, frozenset(broken))
         broken.add(number)
+    if broken and comm.rank == 0:
+        print("hpc: no checkpoint is complete: the run begins anew", file=sys.stderr, flush=True)
     return Start(newest, None, frozenset(broken))
 
 

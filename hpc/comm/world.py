@@ -58,6 +58,12 @@ def together(comm: MPI.Comm) -> Iterator[None]:
     agree(comm, error)
 
 
+PEER_LOST = (
+    "an MPI call failed, most likely because another rank has died and not this one; "
+    "started by `python -m launch local`, the first that ended is named"
+)
+
+
 def run_program(main: Callable[[], int], comm: MPI.Comm) -> int:
     """Run an MPI program and return its exit code; never strands a peer.
 
@@ -84,10 +90,12 @@ def outcome(main: Callable[[], int], comm: MPI.Comm) -> tuple[int, bool]:
     except InputError as error:
         print(f"[rank {comm.rank}] hpc: error: {error}", file=sys.stderr, flush=True)
         return EXIT_BAD_INPUT, True
-    except Exception:
-        host = MPI.Get_processor_name()
-        print(f"[rank {comm.rank} on {host}] uncaught exception", file=sys.stderr)
+    except Exception as error:
+        me = f"[rank {comm.rank} on {MPI.Get_processor_name()}]"
+        print(f"{me} uncaught exception", file=sys.stderr)
         traceback.print_exc()
+        if isinstance(error, MPI.Exception) and comm.size > 1:
+            print(f"{me} hpc: {PEER_LOST}", file=sys.stderr)
         return 1, True
 
 

@@ -172,7 +172,8 @@ def check_part(index: Index, part: int, whole: bool = True) -> None:
     """
     path, expected = part_path(index.folder, part), index.parts[part]
     if not path.is_file():
-        raise FormatError(f"{path}: no such file")
+        what = "is no regular file" if path.exists() else "no such file"
+        raise FormatError(f"{path}: {what}")
     size = path.stat().st_size
     if size != expected.size:
         raise FormatError(f"{path}: {size:,} bytes, expected {expected.size:,}")

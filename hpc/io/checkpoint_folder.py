@@ -13,7 +13,8 @@ from hpc.io.checkpoint import Index, check_part, index_path, read_index
 from hpc.io.container import check_writable
 from hpc.io.errors import FormatError, InputError
 
-NAME = re.compile(r"checkpoint-(\d{6,})")
+NAME = re.compile(r"checkpoint-([0-9]{6,12})")
+"""Numbers of up to 12 digits are ours."""
 
 
 def checkpoint_path(root: Path, number: int) -> Path:

@@ -184,6 +184,8 @@ def _open(path: str | os.PathLike[str]) -> h5py.File:
         raise FormatError(f"{path}: no such file")
     if os.path.isdir(path):
         raise FormatError(f"{path}: is a folder, expected an HDF5 file")
+    if not os.path.isfile(path):  # opening a pipe would wait for ever
+        raise FormatError(f"{path}: is no regular file, expected an HDF5 file")
     with open(path, "rb") as raw:  # permission errors come from here, with their own words
         start = raw.read(8)
         if not start:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -64,6 +65,13 @@ def test_parts_of_another_step_and_missing_ones(tmp_path):
     path.unlink()
     with pytest.raises(FormatError, match="no such file"):
         check_part(index, 0)
+    os.mkfifo(path)
+    with pytest.raises(FormatError, match="is no regular file"):
+        check_part(index, 0)
+    index_path(index.folder).unlink()
+    os.mkfifo(index_path(index.folder))  # opening it would wait for ever
+    with pytest.raises(FormatError, match="is no regular file"):
+        read_index(index.folder)
     with pytest.raises(FormatError, match="has no index, so it is half written"):
         read_index(other)
 
@@ -74,6 +82,7 @@ def test_the_newest_are_kept_and_broken_ones_cleaned(tmp_path):
     index_path(checkpoint_path(tmp_path, 5)).unlink()
     part_path(checkpoint_path(tmp_path, 4), 1).write_bytes(b"")
     (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / f"checkpoint-{10**22}").mkdir()  # no number of ours
     assert numbers(tmp_path) == [7, 6, 5, 4, 3, 2, 1]
     prune(tmp_path, 3, 6)
     assert numbers(tmp_path) == [7, 6, 3, 2]

@@ -198,6 +198,18 @@ def test_damaged_ones_are_skipped_and_cleaned(comm, network, shared_tmp, capfd):
         assert not {newest, newest + 1} & set(numbers(root))
 
 
+def test_where_none_is_complete_it_is_said(comm, network, shared_tmp, capfd):
+    expected = trained(comm, network)
+    if comm.rank == 0:
+        checkpoint_path(shared_tmp / "c", 3).mkdir(parents=True)
+    comm.Barrier()
+    capfd.readouterr()
+    same_bits(trained(comm, network, shared_tmp / "c"), expected)
+    if comm.rank == 0:
+        said = capfd.readouterr().err
+        assert "no checkpoint is complete: the run begins anew" in said
+
+
 def test_an_index_waits_for_the_slowest_part(comm, network, shared_tmp, monkeypatch):
     def slow(folder, part, arrays):
         time.sleep(0.05 * part)
