@@ -128,7 +128,12 @@ def _weights(
 
 
 def build_parser() -> Parser:
-    """Return the command's parser."""
+    """Make the command's parser.
+
+    Returns
+    -------
+    parser : of `python -m datasets random`.
+    """
     kinds = "; ".join(f"{name}: {text}" for name, text in KINDS.items())
     inits = "; ".join(f"{name}: {text}" for name, text in INITS.items())
     parser = command_parser(
