@@ -154,8 +154,7 @@ def _report(
         "kinds_s": gather_kinds(comm, tally),
     }
     if args.trace or args.run_folder:
-        about = {key: figures[key] for key in ("schedule", "predicted_step_s", "predicted_idle")}
-        trace = gather_trace(comm, log, about)
+        trace = gather_trace(comm, log, figures)
         if trace is not None:
             record.trace(trace)
             if args.trace:

@@ -13,7 +13,7 @@ from hpc.pipebd.recorder import WAITING
 from hpc.report.figures import table, write_json
 from hpc.report.predicted import predicted_table
 from hpc.report.timeline import draw_timeline
-from hpc.report.trace import Trace, Window, idle_shares, read_trace, steady, step_s
+from hpc.report.trace import Trace, Window, measured, of_whole_run, read_trace, steady, step_s
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> None:
         draw_timeline(trace, drawn, args.plot, WAITING)
         print(f"steps {drawn.first} to {drawn.last - 1} drawn in {args.plot}")
     if args.json:
-        idle = idle_shares(trace, whole, WAITING)
-        figures = {"step_s": step_s(trace, whole), "idle": idle, **trace.about}
+        each_s, idle = measured(trace, whole, WAITING)
+        figures = {**trace.about, "step_s": each_s, "idle": idle}
         write_json(args.json, with_config(args, figures))
 
 
@@ -75,16 +75,20 @@ def _drawn(trace: Trace, args: argparse.Namespace) -> Window:
 
 
 def _report(trace: Trace, window: Window) -> str:
-    """Return step time and idle shares over the steady steps, with the prediction if known."""
-    measured = step_s(trace, window), idle_shares(trace, window, WAITING)
+    """Return step time and idle shares, with the prediction if known.
+
+    window : measured over these steps if the trace does not say what the run itself measured.
+    """
+    each_s, idle = measured(trace, window, WAITING)
     about = trace.about
     lines = [f"schedule  {about['schedule']}"] if "schedule" in about else []
-    lines.append(f"measured over steps {window.first} to {window.last - 1}")
+    over = "the whole run" if of_whole_run(trace) else f"steps {window.first} to {window.last - 1}"
+    lines.append(f"measured over {over}")
     if "predicted_step_s" in about and len(about.get("predicted_idle", ())) == trace.n_ranks:
-        predicted = about["predicted_step_s"], about["predicted_idle"]
-        lines.append(predicted_table((predicted[0], measured[0]), (predicted[1], measured[1])))
+        each = about["predicted_step_s"], each_s
+        lines.append(predicted_table(each, (about["predicted_idle"], idle)))
     else:
-        rows = [("step", f"{1e3 * measured[0]:.2f} ms")]
-        rows += [(f"idle, rank {r}", f"{100 * s:.1f} %") for r, s in enumerate(measured[1])]
+        rows = [("step", f"{1e3 * each_s:.2f} ms")]
+        rows += [(f"idle, rank {r}", f"{100 * s:.1f} %") for r, s in enumerate(idle)]
         lines.append(table(("", "measured"), rows))
     return "\n".join(lines)

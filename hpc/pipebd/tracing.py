@@ -11,6 +11,9 @@ from hpc.comm.clocks import offset_s
 from hpc.pipebd.recorder import Kind, Tally
 from hpc.report.trace import SpanLog, Trace
 
+ABOUT = ("schedule", "step_s", "idle", "predicted_step_s", "predicted_idle")
+"""Figures of a run that its trace says."""
+
 
 def gather_kinds(comm: MPI.Comm, tally: Tally) -> dict[str, list[float]] | None:
     """Return, on rank 0, the seconds of each kind of span by rank. Collective."""
@@ -21,14 +24,15 @@ def gather_kinds(comm: MPI.Comm, tally: Tally) -> dict[str, list[float]] | None:
     return {kind: [mine.get(kind, 0.0) for mine in everybody] for kind in kinds}
 
 
-def gather_trace(comm: MPI.Comm, log: SpanLog, about: Mapping[str, Any]) -> Trace | None:
+def gather_trace(comm: MPI.Comm, log: SpanLog, figures: Mapping[str, Any]) -> Trace | None:
     """Return, on rank 0, the last spans of all ranks on rank 0's clock. Collective.
 
-    about : of the run, see `report.trace.Trace`; `ranks` is added.
+    figures : of the run; those of `ABOUT` that are known go with the trace.
     """
     spans = log.spans(offset_s(comm))
     everybody = comm.gather(spans)
     if everybody is None:
         return None
     together = tuple(span for rank_spans in everybody for span in rank_spans)
-    return Trace(together, {**about, "ranks": comm.size})
+    known = {name: figures[name] for name in ABOUT if figures[name] is not None}
+    return Trace(together, {**known, "ranks": comm.size})

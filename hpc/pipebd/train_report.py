@@ -66,9 +66,7 @@ def report(
     figures = _figures(args, here, prepared, plan, found)
     figures["kinds_s"] = gather_kinds(here.comm, tally)
     if args.trace or args.run_folder:
-        about = {k: figures[k] for k in ("schedule", "predicted_step_s", "predicted_idle")}
-        about = {key: value for key, value in about.items() if value is not None}
-        trace = gather_trace(here.comm, log, about)
+        trace = gather_trace(here.comm, log, figures)
         if trace is not None:
             record.trace(trace)
             if args.trace:

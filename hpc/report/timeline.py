@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpc.io.container import written_aside
 from hpc.io.errors import InputError
-from hpc.report.trace import Span, Trace, Window, idle_shares, start_of, step_s
+from hpc.report.trace import Span, Trace, Window, measured, start_of, step_s
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,14 +125,14 @@ def _draw_steps(axes: Axes, trace: Trace, window: Window, begin: float) -> None:
 
 
 def _label(axes: Axes, trace: Trace, window: Window, waiting: Collection[str]) -> None:
-    idle = idle_shares(trace, window, waiting)
+    one_step_s, idle = measured(trace, window, waiting)
     axes.set_yticks(
         range(trace.n_ranks),
         [f"rank {rank}\n{100 * share:.0f} % idle" for rank, share in enumerate(idle)],
     )
     axes.set_xlabel("time [ms]; the small numbers are steps")
     schedule = trace.about.get("schedule")
-    each = f"{1e3 * step_s(trace, window):.1f} ms a step"
+    each = f"{1e3 * one_step_s:.1f} ms a step"
     axes.set_title(f"{schedule}: {each}" if schedule else each, fontsize=11)
     axes.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):

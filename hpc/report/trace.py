@@ -2,6 +2,9 @@
 
 One complete event ("ph": "X") per span, times in microseconds, a thread per rank; step and
 block are in "args", what is known of the run in "otherData". Source: the Trace Event Format.
+
+In the file a step is the round's number; the baselines do all rounds of a block and then begin
+with the next block at 0. Read, the rounds of a rank are counted on over its blocks.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import json
 import math
 import os
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -36,7 +39,11 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace:
-    """A run. spans : of all ranks. about : of the run (schedule, step time predicted ...)."""
+    """A run.
+
+    spans : of all ranks, a rank's in the order in which they began. about : of the run (schedule,
+    step time predicted ...); `step_s` and `idle` are those of the whole run, see `measured`.
+    """
 
     spans: tuple[Span, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -113,7 +120,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
         events = [event for event in data["traceEvents"] if event["ph"] == "X"]
-        spans = tuple(map(_span, events))
+        spans = tuple(_counted_on(map(_span, events)))
         about = dict(data.get("otherData", {}))
         _check_about(about)
     except OSError as error:
@@ -126,12 +133,12 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
 
 
 def _check_about(about: Mapping[str, Any]) -> None:
-    """Raise ValueError or TypeError for predictions that are no sensible numbers."""
-    predicted = about.get("predicted_step_s")
-    numbers = [] if predicted is None else [predicted]
-    for number in (*numbers, *(about.get("predicted_idle") or ())):
-        if not 0 <= float(number) < math.inf or isinstance(number, str):
-            raise ValueError(number)
+    """Raise ValueError or TypeError for times and shares that are no sensible numbers."""
+    for name in ("predicted_step_s", "predicted_idle", "step_s", "idle"):
+        found = about.get(name)
+        for number in () if found is None else found if name.endswith("idle") else (found,):
+            if not 0 <= float(number) < math.inf or isinstance(number, str):
+                raise ValueError(number)
 
 
 def _span(event: Mapping[str, Any]) -> Span:
@@ -139,6 +146,18 @@ def _span(event: Mapping[str, Any]) -> Span:
     rank, args = int(event["tid"]), event["args"]
     end_s = start_s + float(event["dur"]) / 1e6
     return Span(rank, str(event["cat"]), int(args["step"]), int(args["block"]), start_s, end_s)
+
+
+def _counted_on(spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield the spans; where a rank begins again with its rounds they are counted on."""
+    before: dict[int, int] = {}
+    seen: dict[int, int] = {}
+    for span in spans:
+        last = seen.get(span.rank, span.step)
+        if span.step < last:
+            before[span.rank] = before.get(span.rank, 0) + last + 1
+        seen[span.rank] = span.step
+        yield span._replace(step=span.step + before.get(span.rank, 0))
 
 
 @dataclass(frozen=True)
@@ -196,6 +215,24 @@ def idle_shares(trace: Trace, window: Window, waiting: Collection[str]) -> tuple
             waited[span.rank] += span.end_s - span.start_s
     ranks = range(trace.n_ranks)
     return tuple(waited[rank] / took[rank] if took.get(rank) else 1.0 for rank in ranks)
+
+
+def of_whole_run(trace: Trace) -> bool:
+    """Return whether the trace says what the run itself measured."""
+    return "step_s" in trace.about and len(trace.about.get("idle") or ()) == trace.n_ranks
+
+
+def measured(
+    trace: Trace, window: Window, waiting: Collection[str]
+) -> tuple[float, tuple[float, ...]]:
+    """Return seconds of a step and idle share of every rank.
+
+    They are the run's own where the trace has them: a step is then one batch through all blocks.
+    Else they are worked out from a window, whose steps are rounds: in a baseline, of one block.
+    """
+    if of_whole_run(trace):
+        return float(trace.about["step_s"]), tuple(map(float, trace.about["idle"]))
+    return step_s(trace, window), idle_shares(trace, window, waiting)
 
 
 def _took(trace: Trace, window: Window) -> dict[int, float]:

@@ -10,6 +10,8 @@ from hpc.cli.parser import Parser
 from hpc.io.errors import InputError
 from hpc.pipebd import timeline_command
 from hpc.report.trace import Span, Trace, write_trace
+from tests.launching import run_ranks
+from tests.pipebd.profile_cases import FOLDER
 
 
 def command(*arguments):
@@ -41,6 +43,24 @@ def test_prints_the_prediction_beside_what_was_measured(trace_file, capsys):
     figures = json.loads(trace_file.with_name("out.json").read_text())
     assert figures["step_s"] == pytest.approx(0.02)
     assert figures["idle"] == pytest.approx([0, 0.5])
+
+
+@pytest.mark.parametrize("schedule", ["dp", "ls", "tr"])
+def test_says_what_the_run_itself_said(schedule, tmp_path, capsys):
+    """In a baseline a step is one batch through every block, not one round of a block."""
+    trace, figures, out = (tmp_path / name for name in ("t.json", "f.json", "out.json"))
+    done = run_ranks(
+        2, "-m", "hpc", "pipebd", "train", "--emulate", FOLDER / "a6000.json", "--schedule",
+        schedule, "--steps", 6, "--trace", trace, "--json", figures,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    command(trace, "--json", out)
+    said, found = json.loads(figures.read_text()), json.loads(out.read_text())
+    assert found["step_s"] == said["step_s"]
+    assert found["idle"] == said["idle"]
+    printed = [line for line in done.stdout.splitlines() if line.startswith(("step", "idle"))]
+    assert len(printed) == 3
+    assert set(printed) <= set(capsys.readouterr().out.splitlines())
 
 
 def test_draws(trace_file, capsys):

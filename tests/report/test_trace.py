@@ -13,6 +13,7 @@ from hpc.report.trace import (
     Trace,
     Window,
     idle_shares,
+    measured,
     read_trace,
     start_of,
     steady,
@@ -73,6 +74,8 @@ def test_what_is_written_is_read(tmp_path):
         ("{}", "not a trace of a run, or damaged"),
         ('{"traceEvents": [{"ph": "X", "ts": "a"}]}', "not a trace"),
         ('{"traceEvents": [{"ph": "M"}]}', "without any span"),
+        ('{"traceEvents": [], "otherData": {"step_s": "a"}}', "not a trace"),
+        ('{"traceEvents": [], "otherData": {"step_s": 1, "idle": [-1]}}', "not a trace"),
         (None, "cannot be read"),
     ],
 )
@@ -113,6 +116,27 @@ def test_step_time_and_idle_shares():
     window = steady(trace)
     assert step_s(trace, window) == pytest.approx(4.0)
     assert idle_shares(trace, window, WAITING) == pytest.approx((0.0, 0.25))
+
+
+def test_the_runs_own_figures_come_first():
+    trace, window = regular(), Window(1, 8)
+    assert measured(trace, window, WAITING) == (pytest.approx(4.0), pytest.approx((0.0, 0.25)))
+    told = Trace(trace.spans, {"step_s": 5.0, "idle": [0.5, 0.75]})
+    assert measured(told, window, WAITING) == (5.0, (0.5, 0.75))
+
+
+def test_rounds_of_a_block_after_another_are_counted_on(tmp_path):
+    """Rank 0 has lost the first round of its first block; both are then at the second block."""
+    steps = {0: (1, 2, 0, 1, 2), 1: (0, 1, 2, 0, 1, 2)}
+    spans = [
+        Span(rank, "student", step, place // 3, float(place), place + 1.0)
+        for rank, mine in steps.items()
+        for place, step in enumerate(mine)
+    ]
+    write_trace(tmp_path / "t.json", Trace(tuple(spans)))
+    found = read_trace(tmp_path / "t.json")
+    assert [span.step for span in found.spans] == [1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]
+    assert start_of(found, 4) == {0: 3.0, 1: 4.0}
 
 
 def test_a_rank_without_spans_is_idle():

@@ -7,7 +7,7 @@ from typing import Any
 
 from hpc.report.page.charts import Axis, Bars, Column, Picture, Table, Timeline, Value
 from hpc.report.page.run_data import RunData
-from hpc.report.trace import Trace, idle_shares, steady, step_s
+from hpc.report.trace import Trace, measured, of_whole_run, steady, step_s
 
 KINDS = {
     "compute": 0, "pack": 1, "merge": 3, "read": 2, "wait": -1,
@@ -162,7 +162,7 @@ def _timeline(trace: Trace) -> Iterator[Picture]:
     whole, shown = steady(trace), steady(trace, STEPS_SHOWN)
     if not len(shown) or step_s(trace, whole) <= 0:
         return
-    idle = idle_shares(trace, whole, WAITING)
+    each_s, idle = measured(trace, whole, WAITING)
     kinds = [kind for kind in KINDS if any(span.kind == kind for span in trace.spans)]
     spent = {(rank, kind): 0.0 for rank in range(trace.n_ranks) for kind in kinds}
     for span in trace.spans:
@@ -181,9 +181,10 @@ def _timeline(trace: Trace) -> Iterator[Picture]:
     yield Picture(
         "timeline",
         f"Timeline{f' of {schedule}' if schedule else ''}",
-        f"What every rank did when; colours are blocks. A step takes "
-        f"{1e3 * step_s(trace, whole):.2f} ms over steps {whole.first} to {whole.last - 1}; the "
-        "table has the means of these steps, validation between them included.",
+        f"What every rank did when; colours are blocks. A step takes {1e3 * each_s:.2f} ms"
+        f"{', which like the idle shares is of the whole run' if of_whole_run(trace) else ''}; the "
+        f"kinds of work are means of the rounds {whole.first} to {whole.last - 1}, validation "
+        "between them included.",
         Table(columns, rows),
         Timeline(trace, shown, WAITING),
     )
