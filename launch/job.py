@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 
 from hpc.io.errors import InputError
 from launch.command import Command
+from launch.counts import MOST, check_count
 from launch.mpirun import BINDINGS
 from launch.quoting import check_line, check_name
 from launch.site import MPI, Site
-from launch.sweep import check_used
+from launch.sweep import INDEX, check_used
+from launch.time_limit import limit_s
 
 GPU_BINDINGS = ("own", "all")
 """A rank sees its own GPUs, or all of its node, of which the engine takes one."""
-TIMES = r"\d+(:\d\d(:\d\d)?)?|\d+-\d+(:\d\d){0,2}"
-RANGE = r"(\d+)(?:-(\d+)(?::(\d+))?)?"
+RANGE = r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?"
 MOST_SIGNAL_S = 65535
 """SLURM's limit."""
 
@@ -59,8 +60,7 @@ class Job:
         for name in ("partition", "account", "qos", "name"):
             if getattr(self, name) is not None:
                 check_name(f"--{name}", getattr(self, name))
-        if self.time is not None and not re.fullmatch(TIMES, self.time, re.ASCII):
-            raise InputError(f"--time {self.time!r}: expected minutes, HH:MM:SS or D-HH:MM:SS")
+        _check_time(self)
         for job in self.after:
             if not re.fullmatch(r"\d+(_\d+)?", job, re.ASCII):
                 raise InputError(f"--after {job!r}: expected a job's number")
@@ -86,17 +86,33 @@ class Job:
             return f"0-{len(next(iter(self.sweep.values()))) - 1}"
         return self.array
 
+    def values(self, task: int) -> dict[str, str]:
+        """Return what stands for each name in braces in a task of the array."""
+        return {INDEX: str(task)} | {name: each[task] for name, each in self.sweep.items()}
+
 
 def _check_numbers(job: Job) -> None:
     for name, least in (("nodes", 1), ("tasks_per_node", 1), ("threads", 1), ("gpus_per_task", 0)):
-        if getattr(job, name) < least:
-            option = name.replace("_", "-")
-            raise InputError(f"--{option} {getattr(job, name)}: expected at least {least}")
+        check_count(f"--{name.replace('_', '-')}", getattr(job, name), least)
+    if job.ranks > MOST:
+        raise InputError(
+            f"--nodes {job.nodes} of --tasks-per-node {job.tasks_per_node}: {job.ranks} ranks, "
+            f"expected at most {MOST}"
+        )
     if job.signal is not None and not 1 <= job.signal <= MOST_SIGNAL_S:
         raise InputError(f"--signal {job.signal}: expected 1..{MOST_SIGNAL_S} seconds")
     if job.ranks > 1 and not job.command.on_ranks:
         name = " ".join(job.command.words[:2])
         raise InputError(f"{name} is of one process, the job has {job.ranks}")
+
+
+def _check_time(job: Job) -> None:
+    limit = 0 if job.time is None else limit_s(job.time)
+    if job.signal is not None and limit and job.signal >= limit:
+        raise InputError(
+            f"--signal {job.signal} with --time {job.time}: the limit is {limit} s, expected a "
+            "signal later than the start"
+        )
 
 
 def _check_choices(job: Job) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hpc.io.errors import InputError
 from launch.command import Command
+from launch.counts import check_count
 from launch.environment import rank_environment
 from launch.mpirun import BINDINGS, mpirun_options
 from launch.quoting import quoted, quoted_words
@@ -22,8 +23,7 @@ class LocalOptions:
 
     def __post_init__(self) -> None:
         for name, value in (("-n", self.ranks), ("--threads", self.threads)):
-            if value < 1:
-                raise InputError(f"{name} {value}: expected at least 1")
+            check_count(name, value)
         if self.bind not in BINDINGS:
             raise InputError(f"--bind {self.bind}: expected {' or '.join(BINDINGS)}")
 

@@ -11,8 +11,10 @@ from typing import Any
 from hpc.cli.shared_options import add_json
 from hpc.io.errors import InputError
 from hpc.report.figures import write_json
+from launch.asked import asked_options
 from launch.command import Command, alone, command_of
 from launch.job import Job
+from launch.kept import check_checkpoints, check_outputs_differ
 from launch.options import add_output
 from launch.quoting import quoted_words
 from launch.ranks import check_ranks
@@ -101,10 +103,12 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
     command = command_of(words)
     befores = [alone(_split(text), "--before") for text in args.before]
     job = job_of(args, command, read_site(args.site) if args.site else Site())
+    chain = [*(serial(job, before) for before in befores), job]
+    for one in chain:
+        check_words(one, "after --" if one is job else "--before")
     made = {word for before in befores for word in before.words}
     if command.on_ranks:
         check_ranks(command.words, job.ranks, made)
-    chain = [*(serial(job, before) for before in befores), job]
     if befores:
         chain[0] = replace(chain[0], after=job.after)
         chain[-1] = replace(job, after=())
@@ -118,6 +122,20 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
         print(f"submitted {record.job}: {record.name}, {ranks}{wait}")
     if args.json:
         write_json(args.json, {"jobs": [asdict(record) for record in submitted]})
+
+
+def check_words(job: Job, what: str = "after --") -> None:
+    """Check that a job's command can be asked for, and does what is asked of the job.
+
+    what : names the command in a message.
+
+    Raises
+    ------
+    InputError : see `asked_options`, `check_checkpoints` and `check_outputs_differ`.
+    """
+    options = asked_options(job, what)
+    check_checkpoints(job, options)
+    check_outputs_differ(job, options)
 
 
 def _split(text: str) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from hpc.io.errors import InputError
@@ -22,7 +23,7 @@ def parse_sweeps(texts: Sequence[str]) -> dict[str, list[str]]:
 
     Raises
     ------
-    InputError : another form; a name twice; more tasks than MOST_TASKS.
+    InputError : another form; a name or a value twice; more tasks than MOST_TASKS.
     """
     asked: dict[str, list[str]] = {}
     n_tasks = 1
@@ -33,11 +34,18 @@ def parse_sweeps(texts: Sequence[str]) -> dict[str, list[str]]:
         if name in asked or name == INDEX:
             raise InputError(f"--sweep {text!r}: the name {name} is taken")
         asked[name] = values.split(",")
+        _check_different(text, asked[name])
         n_tasks *= len(asked[name])
     if n_tasks > MOST_TASKS:
         raise InputError(f"--sweep: {n_tasks} tasks, expected at most {MOST_TASKS}")
     tasks = list(product(*asked.values()))
     return {name: [task[place] for task in tasks] for place, name in enumerate(asked)}
+
+
+def _check_different(text: str, values: Sequence[str]) -> None:
+    twice = next((value for value, number in Counter(values).items() if number > 1), None)
+    if twice is not None:
+        raise InputError(f"--sweep {text!r}: the value {twice!r} stands there twice")
 
 
 def check_used(sweep: Sweep, words: Sequence[str]) -> None:
@@ -56,9 +64,21 @@ def task_word(word: str, names: Sequence[str]) -> str:
     """Return a word for bash in which {name} is the value of the task that runs."""
     if not names:
         return quoted(word)
-    pieces = re.split("(" + "|".join(f"\\{{{name}\\}}" for name in names) + ")", word)
-    texts = [_piece(piece, place % 2 == 1) for place, piece in enumerate(pieces) if piece]
+    texts = [_piece(piece, is_name) for piece, is_name in _pieces(word, names)]
     return "".join(texts) or "''"
+
+
+def filled(word: str, values: Mapping[str, str]) -> str:
+    """Return a word in which {name} is the name's value."""
+    return "".join(
+        values[piece[1:-1]] if is_name else piece for piece, is_name in _pieces(word, values)
+    )
+
+
+def _pieces(word: str, names: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the pieces of a word, and whether each is a name in braces."""
+    pieces = re.split("(" + "|".join(f"\\{{{name}\\}}" for name in names) + ")", word)
+    yield from ((piece, place % 2 == 1) for place, piece in enumerate(pieces) if piece)
 
 
 def _piece(piece: str, is_name: bool) -> str:

@@ -18,7 +18,7 @@ LOWER = {
     "hpc/doctor": ("hpc.io", "hpc.cli", "hpc.comm", "hpc.report", "hpc.spdnn"),
     "partition": ("hpc.io", "hpc.cli", "hpc.report"),
     "datasets": ("hpc.io", "hpc.cli", "hpc.report", "hpc.samples"),
-    "launch": ("hpc.io", "hpc.cli", "hpc.report"),
+    "launch": ("hpc.io", "hpc.cli", "hpc.report", "hpc.command_line", "partition.cli"),
 }
 
 

@@ -146,6 +146,9 @@ def test_the_exit_code_is_the_programs(network):
         (["status", "--foo"], "valid options: --help --output --json --config"),
         (["local", "--", "ls"], "expected one of spdnn, pipebd"),
         (["local", "-n", "0", "--", "spdnn", "infer"], "-n 0: expected at least 1"),
+        (["local", "-n", "9" * 12, "--", "spdnn", "infer"], "expected at most 2147483647"),
+        (["slurm", "--", "spdnn", "infer", "a", "b", "--bach=3"], "did you mean --batch?"),
+        (["slurm", "--requeue", "--", "spdnn", "train", "a", "b"], "add --checkpoint DIR"),
         (["fly"], "invalid choice: 'fly' (choose from 'local', 'slurm', 'status', 'logs')"),
     ],
 )

@@ -130,7 +130,8 @@ def announce(jobs, mpi, job):
 
 def submit_signalled(jobs, *words):
     """Submit the program that waits for a signal; return its number when all ranks listen."""
-    (job,) = jobs.submit(*TWO_BY_TWO, *words, "--", "spdnn", "train", site="signalled.toml")
+    train = ("spdnn", "train", "--checkpoint", "kept")
+    (job,) = jobs.submit(*TWO_BY_TWO, *words, "--", *train, site="signalled.toml")
     jobs.wait(lambda: len(jobs.files("ready-*")) == 4)
     return job
 
