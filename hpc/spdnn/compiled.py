@@ -1,8 +1,9 @@
 """The numba loops compiled for this host, once per host type, however many ranks start at once.
 
 Machine code is kept in a folder of its own for each (source, dtype, processor,
-versions). It is made aside and renamed into place, so a rank finds all of it or none,
-and ranks that start together wait for the one that compiles.
+versions). It is made aside and renamed into place, so a rank finds all of it or none.
+Ranks that find it wait for nobody; those that start together without it wait for the
+one that compiles it, by a lock of this code's own.
 """
 
 from __future__ import annotations
@@ -37,11 +38,17 @@ def loops(module_name: str, dtype: np.dtype[np.floating]) -> SimpleNamespace:
     The module has `signatures(dtype)`: the argument types of each of its loops, by name.
     """
     module = importlib.import_module(module_name)
-    base = cache_folder()
-    final = base / f"{module_name.rsplit('.', 1)[1]}-{dtype.name}-{_key(module)}"
-    with _alone(base):
+    final = cache_folder() / f"{module_name.rsplit('.', 1)[1]}-{dtype.name}-{_key(module)}"
+    if _is_whole(final, module, dtype):
+        return SimpleNamespace(**_compile(module, dtype, final))
+    with _alone(final.with_name(f"{final.name}.lock")):
         functions = (_compile if final.is_dir() else _compile_aside)(module, dtype, final)
     return SimpleNamespace(**functions)
+
+
+def _is_whole(folder: Path, module: ModuleType, dtype: np.dtype[np.floating]) -> bool:
+    """Return whether every loop's index and code lie in the folder: some may have been deleted."""
+    return len(list(folder.glob("*/*.nb[ic]"))) >= 2 * len(module.signatures(dtype))
 
 
 def _key(module: ModuleType) -> str:
@@ -53,6 +60,8 @@ def _key(module: ModuleType) -> str:
         numba.__version__,
         llvmlite.__version__,
         np.__version__,
+        str(sys.implementation.cache_tag),
+        str(module.__file__),  # numba looks for code by the path of its source
     ):
         digest.update(part.encode())
     for name in sorted({module.__name__, *_sources(module)}):
@@ -68,9 +77,9 @@ def _sources(module: ModuleType) -> set[str]:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one process of this user compile at a time, where the file system can lock."""
-    with open(folder / "lock", "a") as file:
+def _alone(lock: Path) -> Iterator[None]:
+    """Let one process at a time compile what `lock` is for, where the file system can lock."""
+    with open(lock, "a") as file:
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -89,7 +98,7 @@ def _compile_aside(module: ModuleType, dtype: np.dtype[np.floating], final: Path
 
 
 def _compile(module: ModuleType, dtype: np.dtype[np.floating], folder: Path) -> Functions:
-    """Return the loops, their code read from or written to `folder`."""
+    """Return the loops, their code read from `folder`, or compiled and written there."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:

@@ -1,5 +1,7 @@
 """The compiled kernel against scipy's products, and against itself where bits must not change."""
 
+import contextlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -112,24 +114,44 @@ def test_flat_panels_share_the_memory():
         assert len(numbers) == (len(array) - 1) * pitch + array.shape[1] * 4
 
 
-def test_ranks_that_start_together_share_one_compilation(tmp_path):
-    """One compiles, the others wait and load; afterwards nobody compiles."""
+def loading(folder, module="numba_loops", loop="multiply"):
+    """Start a process that takes a loop and prints how often it compiled it and found it."""
     code = (
-        "import numpy as np; from hpc.spdnn.numba_kernel import product_loops;"
-        "made = product_loops(np.dtype(np.float32)).multiply;"
+        "import numpy as np; from hpc.spdnn.compiled import loops;"
+        f"made = loops('hpc.spdnn.{module}', np.dtype(np.float32)).{loop};"
         "print(sum(made.stats.cache_misses.values()), sum(made.stats.cache_hits.values()))"
     )
-    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    env = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True
+    )
 
-    def start():
-        return subprocess.Popen(
-            [sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True
-        )
 
-    found = [run.communicate(timeout=120)[0].split() for run in [start() for _ in range(3)]]
+def said(run):
+    """Return what a process printed; one that waits is ended."""
+    try:
+        return run.communicate(timeout=60)[0].split()
+    finally:
+        run.kill()
+        run.wait()
+
+
+def test_ranks_that_start_together_share_one_compilation(tmp_path):
+    """One compiles, the others wait and load; afterwards nobody compiles."""
+    found = [said(run) for run in [loading(tmp_path) for _ in range(3)]]
     assert sorted(found) == [["0", "1"], ["0", "1"], ["1", "0"]]
-    assert start().communicate(timeout=60)[0].split() == ["0", "1"]
+    assert said(loading(tmp_path)) == ["0", "1"]
     assert not list(tmp_path.glob("compiling-*"))
+
+
+def test_whoever_compiles_delays_only_those_who_need_the_same(tmp_path):
+    """All locks of what is compiled are held, and that of all that once was: both loads go on."""
+    assert said(loading(tmp_path, "word_loops", "fill_words")) == ["1", "0"]
+    with contextlib.ExitStack() as held:
+        for lock in {*tmp_path.glob("*lock"), tmp_path / "lock"}:
+            fcntl.flock(held.enter_context(open(lock, "a")), fcntl.LOCK_EX)
+        assert said(loading(tmp_path, "word_loops", "fill_words")) == ["0", "1"]
+        assert said(loading(tmp_path, "element_loops", "multiply_by_slope")) == ["1", "0"]
 
 
 def test_code_for_another_host_is_not_taken(monkeypatch):
