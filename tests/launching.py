@@ -10,9 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 BANNER = re.compile(
-    r"-{60,}\n[\s\S]*?-{60,}\n|^\[[^\]\n]+:\d+\] PMIX ERROR.*\n|^\[warn\] Epoll .*\n", re.MULTILINE
+    r"-{60,}\n[\s\S]*?-{60,}\n|^\[[^\]\n]+:\d+\] PMIX ERROR.*\n|^\[warn\] Epoll .*\n"
+    r"|^compiling kernels for this host, once\n",
+    re.MULTILINE,
 )
-"""What Open MPI's mpirun adds when a job ends with another code than 0."""
+"""What Open MPI's mpirun adds when a job ends with another code than 0, and what the first run on a
+host says."""
 ROOT = Path(__file__).parents[1]
 
 

@@ -38,12 +38,23 @@ def loops(module_name: str, dtype: np.dtype[np.floating]) -> SimpleNamespace:
     The module has `signatures(dtype)`: the argument types of each of its loops, by name.
     """
     module = importlib.import_module(module_name)
-    final = cache_folder() / f"{module_name.rsplit('.', 1)[1]}-{dtype.name}-{_key(module)}"
+    final = _folder(module, dtype)
     if _is_whole(final, module, dtype):
         return SimpleNamespace(**_compile(module, dtype, final))
     with _alone(final.with_name(f"{final.name}.lock")):
         functions = (_compile if final.is_dir() else _compile_aside)(module, dtype, final)
     return SimpleNamespace(**functions)
+
+
+def is_compiled(module_name: str, dtype: np.dtype[np.floating]) -> bool:
+    """Return whether `loops` of the same arguments finds its code in the cache."""
+    module = importlib.import_module(module_name)
+    return _is_whole(_folder(module, dtype), module, dtype)
+
+
+def _folder(module: ModuleType, dtype: np.dtype[np.floating]) -> Path:
+    """Return where a module's machine code lies, once it is compiled."""
+    return cache_folder() / f"{module.__name__.rsplit('.', 1)[1]}-{dtype.name}-{_key(module)}"
 
 
 def _is_whole(folder: Path, module: ModuleType, dtype: np.dtype[np.floating]) -> bool:

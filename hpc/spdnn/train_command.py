@@ -23,6 +23,7 @@ from hpc.report.figures import quantity, write_json
 from hpc.report.record import Record, recorded
 from hpc.report.stall_option import stall_seconds
 from hpc.report.watch_options import check_watching
+from hpc.spdnn.first_use import TRAINING, tell_compiling
 from hpc.spdnn.kernel_choice import choose_kernel
 from hpc.spdnn.load import Loaded, load_shard
 from hpc.spdnn.position import Epoch
@@ -64,6 +65,8 @@ def _run(args: argparse.Namespace, world: MPI.Comm) -> int:
                 check_watching(args, COMMAND)
         local = choose_kernel(comm, args.kernel, args.device, args.threads)
         loaded = load_shard(comm, args.network, args.plan, args.dtype, args.replicas)
+        if comm.rank == 0 and not args.quiet:
+            tell_compiling(local, loaded.shard.dtype, TRAINING)
         first, standing = comm.rank == 0, Standing()
         with recorded(args, COMMAND, surroundings(comm), first) as record:
             with (
