@@ -246,6 +246,7 @@ def finetune(
             with together(mine):
                 _check(epochs=epochs)
                 images = _split(here.file, model, batch, seed, mine.size, validation)
+            same_on_all(mine, images=images.digest())
             keeping = None
             if checkpoint is not None:
                 keeping = Keeping(checkpoint, {
@@ -290,6 +291,7 @@ def evaluate(
         with opened(mine, data, device, transport) as here:
             with together(mine):
                 images = _split(here.file, model, batch, 0, mine.size, all_of_them=True)
+            same_on_all(mine, images=images.digest())
             reducer = reducer_of(mine, here.transport)
             return shared_accuracy(reducer, model.to(here.device), images, here.device)
 
@@ -342,11 +344,15 @@ def _check(**numbers: int) -> None:
 
 
 def _check_same(comm: MPI.Comm, prepared: Prepared) -> None:
-    """Raise AgreedError unless all ranks have the same blocks with the same weights. Collective."""
+    """Raise AgreedError unless all ranks have the same blocks, weights and images. Collective."""
     check_same_blocks(comm, [boundary.shape for boundary in prepared.program.boundaries])
     pairs = prepared.network.pairs
     weights = [digest_of([pair.teacher, pair.student]) for pair in pairs]
-    same_on_all(comm, **{f"weights of block {k}": one for k, one in enumerate(weights)})
+    same_on_all(
+        comm,
+        images=prepared.program.images.digest(),
+        **{f"weights of block {k}": one for k, one in enumerate(weights)},
+    )
 
 
 def _profile(

@@ -68,11 +68,16 @@ def run(args: argparse.Namespace) -> None:
 def _check(args: argparse.Namespace) -> None:
     if not (args.html or args.png or args.svg):
         raise InputError("report: nothing to do; give --html FILE, --png DIR or --svg DIR")
-    check_outputs(vars(args), ["html"])
+    check_outputs({**vars(args), **_files_of(args.run_folder)}, ["html"])
     for kind in KINDS:
         folder: str | os.PathLike[str] | None = getattr(args, kind)
         if folder is not None:
             check_folder(folder, f"--{kind}")
+
+
+def _files_of(folder: str) -> dict[str, object]:
+    """Return the files of a run by name: nothing may replace them."""
+    return {path.name: path for path in Path(folder).iterdir()} if os.path.isdir(folder) else {}
 
 
 def _draw(pictures: Any, folder: Path, kind: str) -> None:

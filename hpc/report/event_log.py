@@ -13,6 +13,8 @@ from hpc.io.errors import InputError
 from hpc.report.meter import Reading
 from hpc.report.warning import warn
 
+START = b'{"time": "'
+"""How every line begins."""
 DIGITS = 6
 """Significant digits of what is measured."""
 
@@ -81,15 +83,24 @@ def reading_values(reading: Reading) -> dict[str, Any]:
 
 
 def check_log(path: str | os.PathLike[str]) -> None:
-    """Raise InputError if a log cannot be appended to."""
+    """Raise InputError if a log cannot be appended to, or the file is none."""
     try:
         new = not os.path.exists(path)
         with open(path, "ab"):
             pass
         if new:
             os.unlink(path)
+        elif os.path.isfile(path) and not _looks_like_a_log(path):
+            raise InputError(f"{path}: is there already and is no log; name another file")
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _looks_like_a_log(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is empty or begins as `EventLog` does."""
+    with open(path, "rb") as file:
+        start = file.read(len(START))
+    return START.startswith(start)
 
 
 def _ends_within_a_line(file: int) -> bool:

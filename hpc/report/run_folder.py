@@ -59,10 +59,15 @@ def check_run_folder(path: str | os.PathLike[str], command: str, goes_on: bool) 
 
     Raises
     ------
-    InputError : it cannot be written to; it holds a run, unless that is gone on with.
+    InputError : it cannot be written to; it holds a run, unless that is gone on with; it holds
+        a file of such a name that is of no run.
     """
     check_folder(path, "--run")
     if not (Path(path) / ABOUT).exists():
+        for name in (CONFIG, FIGURES, TRAFFIC, TRACE, LOG):
+            there = Path(path) / name
+            if there.exists() and (name != LOG or there.stat().st_size):
+                raise InputError(f"--run {path}: would replace {there}, of no run; name another")
         return
     found = read_about(path)
     if not goes_on or found.get("command") != command:

@@ -211,6 +211,22 @@ def test_ranks_with_other_weights_are_told(comm):
 
 
 @pytest.mark.mpi
+def test_ranks_with_other_images_are_told(comm):
+    """Fewer on one rank would leave the others waiting."""
+    if comm.size == 1:
+        return
+    data = vectors(N_IMAGES + 8 * (comm.rank == comm.size - 1))
+    with pytest.raises(AgreedError, match=f"images is .* on rank {comm.size - 1}"):
+        hpc.pipebd.train(comm, blocks(), data, "tr", SMALL, dtype="float64", device="cpu")
+    model = nn.Linear(5, 4)
+    model.weight.data.fill_(0.1), model.bias.data.fill_(0)
+    for call in (hpc.pipebd.finetune, hpc.pipebd.evaluate):
+        more = {"settings": SgdSettings(0.1)} if call is hpc.pipebd.finetune else {}
+        with pytest.raises(AgreedError, match="images is"):
+            call(comm, model, data, batch=4, **more)
+
+
+@pytest.mark.mpi
 def test_a_checkpoint_is_gone_on_from(comm, shared_tmp):
     """Begun anew from what the first run has kept, the second ends as one without a stop."""
 

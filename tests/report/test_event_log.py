@@ -45,10 +45,10 @@ def test_what_is_not_known_is_left_out_and_what_json_lacks_is_null(tmp_path):
 
 def test_a_log_is_gone_on_with_on_a_line_of_its_own(tmp_path):
     path = tmp_path / "log.jsonl"
-    path.write_text('{"event": "start"}\n{"event": "prog')  # killed while it wrote
+    path.write_text('{"time": "", "event": "start"}\n{"time": "", "event": "prog')  # killed
     EventLog(path).write("start")
     lines = path.read_text().splitlines()
-    assert lines[1] == '{"event": "prog' and json.loads(lines[2])["event"] == "start"
+    assert lines[1] == '{"time": "", "event": "prog' and json.loads(lines[2])["event"] == "start"
 
 
 def test_a_full_disk_is_said_once(capsys):
@@ -67,3 +67,14 @@ def test_what_cannot_be_written(tmp_path):
             check_log(path)
     check_log(tmp_path / "log.jsonl")
     assert not list(tmp_path.iterdir())
+
+
+def test_only_to_a_log_is_appended(tmp_path):
+    path = tmp_path / "net.h5"
+    path.write_bytes(b"\x89HDF")
+    with pytest.raises(InputError, match="is there already and is no log"):
+        check_log(path)
+    assert path.read_bytes() == b"\x89HDF"
+    for start in (b"", b'{"ti', b'{"time": "2026-01-02T03:04:05.006+00:00", "event": "start"}\n'):
+        path.write_bytes(start)
+        check_log(path)

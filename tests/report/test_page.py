@@ -186,6 +186,9 @@ def test_bad_usage(trained, tmp_path):
         command(trained[0], "--html", tmp_path / "no" / "x.html")
     with pytest.raises(FormatError, match="no such folder"):
         command(tmp_path / "nowhere", "--html", tmp_path / "x.html")
+    for name in ("figures.json", "run.json"):
+        with pytest.raises(InputError, match=f"would replace the file that '{name}' names"):
+            command(trained[0], "--html", trained[0] / name)
 
 
 def test_words_of_a_run_are_no_html(tmp_path):

@@ -136,6 +136,19 @@ def test_folders_that_hold_no_run(tmp_path, text, says):
         read_about(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize(
+    "name", ["trace.json", "figures.json", "traffic.json", "config.toml", "log.jsonl"]
+)
+def test_a_file_of_no_run_is_not_replaced(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    (tmp_path / "net.h5").write_text("mine too")
+    with pytest.raises(InputError, match=f"would replace .*{name}, of no run"):
+        check_run_folder(tmp_path, "spdnn train", True)
+    assert (tmp_path / name).read_text() == "mine"
+    (tmp_path / name).unlink()
+    check_run_folder(tmp_path, "spdnn train", False)
+
+
 def test_a_file_that_cannot_be_written_is_said_and_left_out(tmp_path, capsys):
     check_run_folder(tmp_path / "run", "x", False)
     folder = RunFolder(tmp_path / "run")
