@@ -107,6 +107,9 @@ def _read(path: str) -> dict[str, Any]:
     found = stored.get(STORED) if isinstance(stored, dict) else None
     if not isinstance(found, dict):
         raise FormatError(f"--config {path}: holds no options of a run (no '{STORED}')")
+    own = found.get("json")  # the file itself, which is not to be replaced
+    if isinstance(own, str) and Path(own).resolve() == Path(path).resolve():
+        return {name: value for name, value in found.items() if name != "json"}
     return found
 
 

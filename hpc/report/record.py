@@ -25,7 +25,9 @@ from hpc.report.warning import warn
 
 STATES = {0: "done", 2: "bad input", 3: "stopped"}
 """By exit code; any other is 'failed'."""
-OURS = ("run", "run_alone", "any_launcher", "what", "checkpoint_after")
+OURS = (
+    "run", "run_alone", "any_launcher", "what", "checkpoint_after", "in_force", "print_completion",
+)  # fmt: skip
 """Of parsed options those that are not the user's."""
 
 

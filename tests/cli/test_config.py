@@ -26,6 +26,7 @@ def tool(run=None):
     one.add_argument("--spare-plan", action="append", default=[])
     one.add_argument("-n", "--ranks", dest="n", type=int)
     one.add_argument("--out", required=True)
+    one.add_argument("--json")
     commands.add_parser("other").add_argument("--depth")
     add_config(parser)
     return parser
@@ -83,7 +84,7 @@ def test_tables_of_a_command_come_before_what_is_for_all(tmp_path, table):
     ("text", "said"),
     [
         ("bathc = 3", "unknown key 'bathc'; nearest: batch"),
-        ("zzz = 3", "unknown key 'zzz'; valid: batch, inputs, kind, lr, network, no-merge, out, "),
+        ("zzz = 3", "unknown key 'zzz'; valid: batch, inputs, json, kind, lr, network, "),
         ("help = true", "unknown key 'help'"),
         ("batch = '64'", "batch = '64': expected a whole number"),
         ("batch = 6.5", "batch = 6.5: expected a whole number"),
@@ -125,6 +126,17 @@ def test_no_such_file(tmp_path):
     (tmp_path / "x.json").write_text('{"seconds": 3}')
     with pytest.raises(InputError, match="holds no options of a run"):
         parse(tool(), ["run", "--config", str(tmp_path / "x.json")])
+
+
+def test_the_figures_of_a_run_repeat_it_without_replacing_themselves(tmp_path):
+    path = tmp_path / "x.json"
+    options = {"network": "n.h5", "inputs": "x.h5", "out": "o.h5", "batch": 3, "json": str(path)}
+    path.write_text(json.dumps({"seconds": 3, "config": options}))
+    parser = tool()
+    args = parse(parser, ["run", "--config", str(path)])
+    assert args.batch == 3 and args.json is None
+    other = parse(parser, ["run", "--config", str(path), "--json", "y.json"])
+    assert other.json == "y.json"
 
 
 def test_what_is_in_force_is_what_a_file_says(tmp_path):
