@@ -61,13 +61,13 @@ def processes(running):
     return [found[rank] for rank in sorted(found)]
 
 
-def ask(running, number):
+def ask(running, number, ranks=None):
     """Send mpirun a signal, or the last rank, where mpirun ends the job instead of passing it on.
 
-    Open MPI's does that on TERM and INT.
+    Open MPI's does that on TERM and INT. ranks : their processes, where they are known.
     """
     passed_on = not OPEN_MPI or number == signal.SIGUSR1
-    (running if passed_on else processes(running)[-1]).send_signal(number)
+    (running if passed_on else (ranks or processes(running))[-1]).send_signal(number)
 
 
 def wait_for(condition, seconds=SECONDS, pause_s=0.01):

@@ -143,9 +143,10 @@ def test_the_same_signal_passed_on_twice_counts_once(tmp_path, network):
     root = tmp_path / "c"
     with started(2, *words(network, root, tmp_path / "o.h5", epochs=10**6)) as running:
         wait_for_checkpoint(root)
-        for process in processes(running):
+        ranks = processes(running)
+        for process in ranks:
             process.send_signal(signal.SIGTERM)
-        ask(running, signal.SIGTERM)
+        ask(running, signal.SIGTERM, ranks)  # at once: later it would be a second one
         assert outcome(running)[0] == 3
 
 
