@@ -52,7 +52,7 @@ def test_every_command_has_an_example_of_itself(tool):
             assert all(f"\n  {example}\n" in shown for example in parser.examples), start
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_examples_work_one_after_the_other(tmp_path):
     make(tmp_path)
     python = Path(sys.executable).parent
@@ -65,7 +65,7 @@ def test_the_examples_work_one_after_the_other(tmp_path):
     for example in examples():
         began = time.monotonic()
         ran = subprocess.run(
-            ["timeout", "60", "bash", "-c", example],
+            ["timeout", "150", "bash", "-c", example],
             cwd=tmp_path,
             env=environment,
             capture_output=True,
