@@ -91,6 +91,8 @@ def outcome(main: Callable[[], int], comm: MPI.Comm) -> tuple[int, bool]:
         print(f"[rank {comm.rank}] hpc: error: {error}", file=sys.stderr, flush=True)
         return EXIT_BAD_INPUT, True
     except Exception as error:
+        if isinstance(error, MPI.Exception) and comm.size > 1:
+            time.sleep(3 * LAST_WORDS_S)  # what has ended the peer may be about to end this rank too
         me = f"[rank {comm.rank} on {MPI.Get_processor_name()}]"
         print(f"{me} uncaught exception", file=sys.stderr)
         traceback.print_exc()

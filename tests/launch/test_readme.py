@@ -49,12 +49,17 @@ def jobs(slurm, tmp_path):
 
 @pytest.mark.skipif(found_flavour(mpirun_path()) != "mpich", reason="srun by pmi2 is for MPICH")
 def test_commands(jobs):
-    said = ""
-    for command in commands():
-        said += jobs.run("bash", "-c", command.replace("JOBID", last(said)))
-    assert "2000 images on 2 rank(s)" in said
-    submitted = re.findall(r"^submitted (\d+):", said, re.M)
-    assert len(submitted) == 4
+    for turn in range(2):
+        said = ""
+        for command in commands():
+            said += jobs.run("bash", "-c", command.replace("JOBID", last(said)))
+        assert "2000 images on 2 rank(s)" in said
+        submitted = re.findall(r"^submitted (\d+):", said, re.M)
+        assert len(submitted) == 4
+        states = {state for job in submitted for state in jobs.ended(job).split()}
+        garbled = "mpi/pmi2: invalid client request" in jobs.logs()  # seen once, SLURM's
+        if states == {"COMPLETED"} or turn or not garbled:
+            break
     for job in submitted:
         assert set(jobs.ended(job).split()) == {"COMPLETED"}, jobs.logs()
     assert {"plan4.h5", "trained.h5", "trained-0.01.h5", "trained-0.001.h5"} <= {
