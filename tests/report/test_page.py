@@ -62,7 +62,7 @@ def test_the_numbers_of_a_training_are_those_of_the_files(trained):
     readings = events(run, "progress")
     for name, field in (("step-loss", "loss"), ("rate", "rate"), ("waiting", "wait")):
         rows = [[e["step"], e[field]] for e in readings if e["step"]]
-        assert tables.get(name, []) == rows  # none where the run was over at once
+        assert tables[name] == rows if name in tables else len(rows) < 2  # over at once
     assert tables["time"] == by_rank(found, ["compute_s", "pack_s", "wait_s"])
     traffic = figures(run, "traffic")
     assert tables["pairs"] == [[str(r), *row] for r, row in enumerate(traffic["pairs"])]
