@@ -92,7 +92,7 @@ def outcome(main: Callable[[], int], comm: MPI.Comm) -> tuple[int, bool]:
         return EXIT_BAD_INPUT, True
     except Exception as error:
         if isinstance(error, MPI.Exception) and comm.size > 1:
-            time.sleep(3 * LAST_WORDS_S)  # what has ended the peer may be about to end this rank too
+            time.sleep(3 * LAST_WORDS_S)  # what ended the peer may end this rank
         me = f"[rank {comm.rank} on {MPI.Get_processor_name()}]"
         print(f"{me} uncaught exception", file=sys.stderr)
         traceback.print_exc()
