@@ -37,7 +37,7 @@ def trained(network, tmp_path_factory):
     """Return the folder of a training on two ranks, and what it wrote to --json and --log."""
     run = tmp_path_factory.mktemp("trained") / "run"
     figures, log = run.with_name("figures.json"), run.with_name("log.jsonl")
-    options = ("--plan", network / "plan.h5", "--epochs", "3", "--batch", "50", "--lr", "0.002")
+    options = ("--plan", network / "plan.h5", "--epochs", "60", "--batch", "50", "--lr", "0.002")
     options += ("--optimizer", "adam", "--validation", "0.2")
     kept = ("--run", run, "--json", figures, "--log", log)
     command = ("-m", "hpc", "spdnn", "train", network / "net.h5", DIGITS)
