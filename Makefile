@@ -28,7 +28,8 @@ DOCUMENTED := \
   $(patsubst %,hpc/pipebd/%.py,interface exporting outlook blocks preparation optimizer recipe \
     profile_data profile_file) \
   $(patsubst %,hpc/io/%.py,network plan samples sample_arrays images image_arrays layer_list \
-    fingerprint lazily challenge_files checkpoint_options machine sharded categories) \
+    fingerprint lazily challenge_files checkpoint_options machine sharded categories \
+    export_formats) \
   $(patsubst %,hpc/comm/%.py,sameness) \
   $(patsubst %,partition/%.py,build stats shard compare predict inputs asked) \
   $(patsubst %,datasets/%.py,torch_layers random_network challenge_network challenge_tsv tsv)

@@ -62,6 +62,8 @@ PEER_LOST = (
     "an MPI call failed, most likely because another rank has died and not this one; "
     "started by `python -m launch local`, the first that ended is named"
 )
+PEER_LOST_S = 0.9
+"""Before a rank says so: what has ended its peer, a signal to all, may be about to end it too."""
 
 
 def run_program(main: Callable[[], int], comm: MPI.Comm) -> int:
@@ -91,12 +93,13 @@ def outcome(main: Callable[[], int], comm: MPI.Comm) -> tuple[int, bool]:
         print(f"[rank {comm.rank}] hpc: error: {error}", file=sys.stderr, flush=True)
         return EXIT_BAD_INPUT, True
     except Exception as error:
-        if isinstance(error, MPI.Exception) and comm.size > 1:
-            time.sleep(3 * LAST_WORDS_S)  # what ended the peer may end this rank
+        by_a_peer = isinstance(error, MPI.Exception) and comm.size > 1
+        if by_a_peer:
+            time.sleep(PEER_LOST_S)
         me = f"[rank {comm.rank} on {MPI.Get_processor_name()}]"
         print(f"{me} uncaught exception", file=sys.stderr)
         traceback.print_exc()
-        if isinstance(error, MPI.Exception) and comm.size > 1:
+        if by_a_peer:
             print(f"{me} hpc: {PEER_LOST}", file=sys.stderr)
         return 1, True
 

@@ -15,11 +15,13 @@ from torch import nn
 
 from hpc.io.container import check_writable, written_aside
 from hpc.io.errors import InputError
+from hpc.io.export_formats import ExportFormats
 from hpc.pipebd.recipe import Recipe
 from hpc.pipebd.student_file import build, read_contents
 
 FORMATS = ("state", "torchscript", "export")
 SUFFIXES = {".pt": "state", ".pth": "state", ".ts": "torchscript", ".pt2": "export"}
+format_of = ExportFormats(FORMATS, SUFFIXES, ".pt, .ts or .pt2").format_of
 BATCHES = (3, 2)
 """Images of the example that is traced, and of the check that follows."""
 Tracer = Callable[[nn.Module, torch.Tensor], tuple[nn.Module, bytes]]
@@ -68,34 +70,6 @@ def export(
         written = _traced(model, TRACERS[form], form, _example(shape, dtype))
     with written_aside(to) as partial:
         partial.write_bytes(written)
-    return form
-
-
-def format_of(to: str | os.PathLike[str], form: str | None) -> str:
-    """Return the format asked for, or that of a suffix. Pure.
-
-    Parameters
-    ----------
-    to : where to write.
-    form : one of FORMATS; None: by the suffix.
-
-    Returns
-    -------
-    One of FORMATS.
-
-    Raises
-    ------
-    InputError : neither is known.
-    """
-    if form is None:
-        form = SUFFIXES.get(Path(to).suffix, "")
-        if not form:
-            raise InputError(
-                f"{to}: suffix '{Path(to).suffix}' names no format; expected .pt, .ts or .pt2, "
-                f"or --format {'|'.join(FORMATS)}"
-            )
-    if form not in FORMATS:
-        raise InputError(f"--format {form}: expected one of {', '.join(FORMATS)}")
     return form
 
 

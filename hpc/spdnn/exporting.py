@@ -10,10 +10,12 @@ from typing import Any
 from hpc import __version__
 from hpc.io.container import check_writable
 from hpc.io.errors import InputError
+from hpc.io.export_formats import ExportFormats
 from hpc.io.network import NetworkHeader, open_network
 
 FORMATS = ("torch", "npz", "scipy", "tsv")
 SUFFIXES = {".pt": "torch", ".pth": "torch", ".npz": "npz", "": "tsv"}
+format_of = ExportFormats(FORMATS, SUFFIXES, ".pt, .npz or a folder").format_of
 Advance = Callable[[int, str], None]
 
 
@@ -65,35 +67,6 @@ def export(
 
             write_tsv(file, to, progress)
     return form
-
-
-def format_of(to: str | os.PathLike[str], form: str | None) -> str:
-    """Return the format asked for, or that of a suffix. Pure.
-
-    Parameters
-    ----------
-    to : where to write.
-    form : one of FORMATS; None: by the suffix.
-
-    Returns
-    -------
-    One of FORMATS.
-
-    Raises
-    ------
-    InputError : neither is known.
-    """
-    if form is not None:
-        if form not in FORMATS:
-            raise InputError(f"--format {form}: expected one of {', '.join(FORMATS)}")
-        return form
-    suffix = Path(to).suffix
-    if suffix not in SUFFIXES:
-        raise InputError(
-            f"{to}: suffix '{suffix}' names no format; expected .pt, .npz or a folder, "
-            f"or --format {'|'.join(FORMATS)}"
-        )
-    return SUFFIXES[suffix]
 
 
 def metadata(header: NetworkHeader) -> dict[str, Any]:
