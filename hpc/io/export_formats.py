@@ -14,7 +14,7 @@ from hpc.io.errors import InputError
 class ExportFormats:
     """The formats of an export.
 
-    Parameters
+    Attributes
     ----------
     names : of all.
     suffixes : format by suffix.
