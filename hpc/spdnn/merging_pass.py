@@ -1,8 +1,9 @@
 """Batches through all layers, with equal columns merged on the way and survivors pooled.
 
-Between looks for equal columns the layers run as a `Forward` of their own; a layer is
-planned when it is first met with a shape and a buffer. Two buffers hold the levels in turn, three
-where waves let a level be written while the last but one is still read.
+Between looks for equal columns the layers run as a `Forward` of their own, made when the
+stretch of layers is first met with a shape and a buffer; the layers are planned once for all.
+Two buffers hold the levels in turn, three where waves let a level be written while the last
+but one is still read.
 What is left of a batch, once that is half of it or less, waits in a pool at its level
 until the pool is full, so deep layers see large batches of distinct columns.
 """
@@ -98,6 +99,7 @@ class MergingPass:
         self._words = np.zeros(self._rows[0] * -(-self._room // PANEL_WIDTH) * packed, np.uint64)
         self._buffers: dict[Shape, Buffers] = {}
         self._planned: dict[tuple[int, Shape, int, int], list[ForwardLayer]] = {}
+        self._passes: dict[tuple[int, int, Shape, int], Forward] = {}
         self._store = PanelStore(max(map(len, shard.ids)), shard.dtype)
         self._pools: dict[int, Pool] = {}
         self.columns = np.zeros(len(shard.layers), np.int64)
@@ -217,8 +219,13 @@ class MergingPass:
         return self._memory[side][: panels * rows * width].reshape(panels, rows, width)
 
     def _stretch(self, wave: Wave, stop: int) -> Forward:
-        """Return the layers from the wave's level to `stop` as a pass."""
-        start, shape, side = wave.level, wave.shape, wave.side
+        """Return the layers from the wave's level to `stop` as a pass, made when first met."""
+        key = wave.level, stop, wave.shape, wave.side
+        if key not in self._passes:
+            self._passes[key] = self._made(*key)
+        return self._passes[key]
+
+    def _made(self, start: int, stop: int, shape: Shape, side: int) -> Forward:
         levels: list[npt.NDArray[Any]] = [
             self._level(k, self._side(side + k - start), shape) for k in range(start, stop + 1)
         ]
