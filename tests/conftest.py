@@ -71,6 +71,17 @@ def comm():
 
 
 @pytest.fixture
+def part(comm):
+    """Return a communicator of all ranks but the last, which gets None, unless it is alone."""
+    from mpi4py import MPI
+
+    some = comm.Split(0 if comm.rank < max(1, comm.size - 1) else MPI.UNDEFINED, -comm.rank)
+    yield None if some == MPI.COMM_NULL else some
+    if some != MPI.COMM_NULL:
+        some.Free()
+
+
+@pytest.fixture
 def shared_tmp(comm, tmp_path_factory):
     """Return one temporary folder that all ranks see, on this host."""
     path = str(tmp_path_factory.mktemp("shared")) if comm.rank == 0 else None

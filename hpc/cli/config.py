@@ -13,6 +13,7 @@ from typing import Any
 from hpc.cli.parser import Parser
 from hpc.cli.tree import Words, command_of, commands, subcommands
 from hpc.io.errors import FormatError, InputError
+from hpc.io.outputs import same_file
 
 TOOLS = ("hpc", "partition", "datasets", "launch")
 STORED = "config"
@@ -108,7 +109,7 @@ def _read(path: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FormatError(f"--config {path}: holds no options of a run (no '{STORED}')")
     own = found.get("json")  # the file itself, which is not to be replaced
-    if isinstance(own, str) and Path(own).resolve() == Path(path).resolve():
+    if isinstance(own, str) and same_file(own, path):
         return {name: value for name, value in found.items() if name != "json"}
     return found
 

@@ -25,7 +25,7 @@ def check_outputs(options: Mapping[str, object], names: Sequence[str]) -> None:
         if path == "":
             raise InputError(f"--{name.replace('_', '-')}: expected the name of a file to write")
         for other, value in _paths(options):
-            if other != name and _same(path, value):
+            if other != name and same_file(path, value):
                 option = f"--{name.replace('_', '-')}"
                 raise InputError(f"{path}: {option} would replace the file that '{other}' names")
         check_writable(path)
@@ -39,7 +39,8 @@ def _paths(options: Mapping[str, object]) -> Iterator[tuple[str, str | os.PathLi
                 yield name, one
 
 
-def _same(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Return whether two names are of one file, which need not be there."""
     try:
         return os.path.samefile(one, other)
     except (OSError, ValueError):  # one of them is not there

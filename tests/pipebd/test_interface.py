@@ -7,7 +7,6 @@ import copy
 import numpy as np
 import pytest
 import torch
-from mpi4py import MPI
 from torch import nn
 
 import hpc.pipebd
@@ -18,15 +17,6 @@ from tests.pipebd.reference_loop import compress
 from tests.pipebd.small_runs import NAS, write_images
 
 N_IMAGES, EPOCHS, LR = 12, 3, 0.05
-
-
-@pytest.fixture
-def part(comm):
-    """Return a communicator of all ranks but the last, which gets None, unless it is alone."""
-    some = comm.Split(0 if comm.rank < max(1, comm.size - 1) else MPI.UNDEFINED, -comm.rank)
-    yield None if some == MPI.COMM_NULL else some
-    if some != MPI.COMM_NULL:
-        some.Free()
 
 
 def blocks(dtype=torch.float64):

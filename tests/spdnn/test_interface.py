@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from mpi4py import MPI
 from scipy import sparse
 
 import hpc.spdnn
@@ -21,15 +20,6 @@ from tests.spdnn.serial import TorchNetwork, random_layers, random_plan, serial_
 
 SIZES = (20, 31, 7, 27, 6)
 ACTIVATIONS = ("relu", "tanh", "clipped-relu", "identity")
-
-
-@pytest.fixture
-def part(comm):
-    """Return a communicator of all ranks but the last, which gets None, unless it is alone."""
-    some = comm.Split(0 if comm.rank < max(1, comm.size - 1) else MPI.UNDEFINED, -comm.rank)
-    yield None if some == MPI.COMM_NULL else some
-    if some != MPI.COMM_NULL:
-        some.Free()
 
 
 def network(dtype=np.float64):

@@ -18,15 +18,6 @@ HOST = platform.node()
 GO_ON = "from the newest complete checkpoint, if there is one"
 
 
-@pytest.fixture(scope="module")
-def network(tmp_path_factory):
-    path = tmp_path_factory.mktemp("net") / "net.h5"
-    sizes = ("--sizes", "784,300,300,10", "--degree", "8", "--kind", "er")
-    rest = ("--activation", "relu,relu,identity", "--init", "scaled", "--out", path)
-    assert run_alone("-m", "datasets", "random", *sizes, *rest).returncode == 0
-    return path
-
-
 def words(network, root, out, *more):
     return [
         "spdnn", "train", network, DIGITS, "--epochs", 8, "--batch", 25, "--lr", 1e-3,
