@@ -19,7 +19,7 @@ def test_the_log_and_the_folder_say_what_the_figures_say(trained):
     ours = [{k: v for k, v in event.items() if k not in ("time", "event")} for event in epochs]
     assert ours == figures["history"]
     last = [event for event in events if event["event"] == "progress"][-1]
-    assert last["step"] == last["of"] == figures["steps"] == 96
+    assert last["step"] == last["of"] == figures["steps"] == 60 * 32
     assert 0 <= last["wait"] <= 1 and last["unit"] == "inputs/s" and last["loss"] > 0
     about = json.loads((run / "run.json").read_text())
     assert (about["status"], about["command"], about["ranks"]) == ("done", "spdnn train", 2)
