@@ -61,6 +61,13 @@ def test_nothing_is_fetched_from_elsewhere(site):
         assert not re.search(r"url\([\"']?(https?:)?//", sheet.read_text(encoding="utf-8")), sheet
 
 
+def test_the_page_on_own_models_shows_the_files(site):
+    page = html.unescape((site / "howto" / "own-models.html").read_text(encoding="utf-8"))
+    shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
+    for name in ("examples/spdnn_infer.py", "demo/my_blocks.py"):
+        assert re.sub(r"\s+", " ", (ROOT / name).read_text(encoding="utf-8")).strip() in shown, name
+
+
 def test_every_picture_is_there(site):
     for page in set(site.rglob("*.html")) - {site / "404.html"}:  # whose paths are a server's
         for one in Fetched(page.read_text(encoding="utf-8")).found:
