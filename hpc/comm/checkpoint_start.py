@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from hpc.io.checkpoint_folder import (
 )
 from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
+from hpc.io.folder_in_use import folder_in_use
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,35 @@ class Start:
         return self.index.step if self.index is not None else 0
 
 
+@contextlib.contextmanager
+def folder_for(comm: MPI.Comm, root: Path) -> Iterator[None]:
+    """Make the folder of checkpoints and hold it during the block. Collective.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        The ranks of the run; the first one holds the folder for all.
+    root : Path
+        The folder; made where it is not there.
+
+    Yields
+    ------
+    None
+        While the folder is held.
+
+    Raises
+    ------
+    AgreedError
+        On all ranks: the folder cannot be made, or another run has it.
+    """
+    with contextlib.ExitStack() as held:
+        with together(comm):
+            if comm.rank == 0:
+                make_root(root)
+                held.enter_context(folder_in_use(root))
+        yield
+
+
 def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) -> Start:
     """Return where a run begins; the first rank says what is skipped and what is found. Collective.
 
@@ -54,9 +86,6 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
     ------
     AgreedError : on all ranks: the folder cannot be used; its checkpoints are of another run.
     """
-    with together(comm):
-        if comm.rank == 0:
-            make_root(options.root)
     with together(comm):
         check_root(options.root)
     found = comm.bcast(numbers(options.root))

@@ -12,7 +12,7 @@ import torch
 from mpi4py import MPI
 
 from hpc.comm.buffers import Transport
-from hpc.comm.checkpoint_start import find_start
+from hpc.comm.checkpoint_start import find_start, folder_for
 from hpc.comm.checkpointing import Checkpoints, NoCheckpoints, kept
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.world import together
@@ -90,7 +90,7 @@ def labels_progress(
     if keeping is None:
         yield progress
         return
-    with stop_requests() as asked:
+    with stop_requests() as asked, folder_for(comm, keeping.options.root):
         start = find_start(comm, keeping.options, keeping.run)
         with together(comm):
             if start.index is not None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from hpc.comm.buffers import Transport
-from hpc.comm.checkpoint_start import find_start
+from hpc.comm.checkpoint_start import find_start, folder_for
 from hpc.comm.checkpointing import Checkpoints, NoCheckpoints, Stopped, kept
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.world import together
@@ -111,7 +111,7 @@ def relay_progress(
         yield progress
         return
     blocks = _Blocks(schedule, comm.rank, cast(Sequence[TrainingWork], works), results)
-    with stop_requests() as asked:
+    with stop_requests() as asked, folder_for(comm, keeping.options.root):
         start = find_start(comm, keeping.options, keeping.run)
         with together(comm):
             if start.index is not None:

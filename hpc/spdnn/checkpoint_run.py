@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
-from hpc.comm.checkpoint_start import find_start
+from hpc.comm.checkpoint_start import find_start, folder_for
 from hpc.comm.checkpointing import Checkpoints, NoCheckpoints, kept
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.replicas import Replicas
@@ -53,7 +53,7 @@ def checkpoints(
     if options is None:
         yield NoCheckpoints(), Position()
         return
-    with stop_requests() as asked:
+    with stop_requests() as asked, folder_for(ranks.world, options.root):
         run = {"command": "spdnn train", "network": shard.fingerprint, **run}
         run["weights at the start"] = f"{weights_digest(ranks.group, shard):016x}"
         start = find_start(ranks.world, options, run)
