@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser; each command sets `run(args, comm)` or, without MPI, `run_alone(args)`."""
+    """Return the parser; each command sets `run(args, comm)` or, without MPI, `run_alone(args)`.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        Of all engines.
+    """
     parser = Parser(
         prog="python -m hpc",
         description="Deep networks cut across MPI ranks.",
@@ -52,7 +58,22 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run a command line and return its exit code."""
+    """Run a command line, on every rank of a job; MPI is started where the command needs it.
+
+    Parameters
+    ----------
+    argv : sequence of str
+        Words after `python -m hpc`.
+
+    Returns
+    -------
+    int
+        Exit code: 0 done, 2 bad input, else the command's.
+
+    Raises
+    ------
+    SystemExit : of --help and the like; with code 2 where MPI cannot start, see `start_mpi`.
+    """
     try:
         args = _parse(argv)
     except InputError as error:

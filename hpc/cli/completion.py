@@ -72,7 +72,15 @@ class _Print(argparse.Action):
 def add_completion(
     parser: argparse.ArgumentParser, tree: Callable[[], argparse.ArgumentParser]
 ) -> None:
-    """Add --print-completion. tree : returns the tool's parser with all its commands."""
+    """Add --print-completion.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of a tool.
+    tree : callable
+        Returns the tool's parser with all its commands; called when the option is given.
+    """
     parser.add_argument(
         "--print-completion",
         action=_Print,
@@ -84,7 +92,20 @@ def add_completion(
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """Return what the shell is to evaluate. Pure; several tools can be evaluated in turn."""
+    """Return what the shell is to evaluate. Pure; several tools can be evaluated in turn.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of a tool, with all its commands; the last word of its `prog` is the tool's name.
+    shell : str
+        One of SHELLS.
+
+    Returns
+    -------
+    str
+        Lines for bash, or for zsh.
+    """
     tool = parser.prog.split()[-1]
     lines = ["autoload -U +X bashcompinit && bashcompinit"] if shell == "zsh" else []
     lines += [_function(parser, tool)]

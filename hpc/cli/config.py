@@ -22,7 +22,13 @@ NO_KEYS = ("help", "version", "config", "print-completion")
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
-    """Add --config to every command of a tool."""
+    """Add --config to every command of a tool.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        With all its commands.
+    """
     for _, command in commands(parser):
         if not subcommands(command):
             command.add_argument(
@@ -37,9 +43,17 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """Parse a command line and the config file that it names.
 
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of a tool, after `add_config`; the defaults of the file are laid under its options.
+    arguments : sequence of str
+        Words after the tool's name.
+
     Returns
     -------
-    The options, and in `in_force` those of the command by name, as a config file has them.
+    argparse.Namespace
+        The options, and in `in_force` those of the command by name, as a config file has them.
 
     Raises
     ------
@@ -58,7 +72,20 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
 
 
 def in_force(command: argparse.ArgumentParser, args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of a command by name, defaults as well; None, False and empty left out."""
+    """Return the options of a command by name, defaults as well; None, False and empty left out.
+
+    Parameters
+    ----------
+    command : argparse.ArgumentParser
+        Of the command, not of its tool.
+    args : argparse.Namespace
+        As parsed.
+
+    Returns
+    -------
+    dict
+        By the names of a config file: 'batch' for --batch; lists that are one value with commas.
+    """
     found = {}
     for name, action in _keys(command).items():
         value = getattr(args, action.dest, None)
@@ -71,12 +98,36 @@ def in_force(command: argparse.ArgumentParser, args: argparse.Namespace) -> dict
 
 
 def with_config(args: argparse.Namespace, figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Return figures with the options in force, which --config takes back."""
+    """Return figures with the options in force, which --config takes back.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        From `parse`; without `in_force` no options are in force.
+    figures : mapping
+        Of a run, for JSON.
+
+    Returns
+    -------
+    dict
+        A copy, with the options under 'config'.
+    """
     return {**figures, STORED: getattr(args, "in_force", {})}
 
 
 def toml_text(options: Mapping[str, Any]) -> str:
-    """Return options as a config file."""
+    """Return options as a config file.
+
+    Parameters
+    ----------
+    options : mapping
+        From `in_force`.
+
+    Returns
+    -------
+    str
+        TOML, a line an option.
+    """
     return "".join(
         f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in options.items()
     )

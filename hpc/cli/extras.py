@@ -12,11 +12,17 @@ from hpc.io.errors import InputError
 def extra(what: str, name: str) -> Iterator[None]:
     """Turn a package that the block cannot import into one sentence that says what to install.
 
-    what : for whom it is needed. name : of our extra that has it.
+    Parameters
+    ----------
+    what : str
+        For whom it is needed; begins the message.
+    name : str
+        Of our extra that has it.
 
     Raises
     ------
     InputError : a package is not there, or does not load.
+    ImportError : a module of our own does not import.
     """
     try:
         yield

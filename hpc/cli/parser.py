@@ -32,6 +32,7 @@ class Parser(argparse.ArgumentParser):
     Parameters
     ----------
     examples : command lines, shown below the help; the tests run them.
+    **options : of argparse.ArgumentParser.
     """
 
     def __init__(self, *, examples: Iterable[str] = (), **options: Any) -> None:
@@ -48,11 +49,38 @@ class Parser(argparse.ArgumentParser):
         """Whether a config file has been laid under the options."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise InputError with the message and where to read more."""
+        """Raise InputError with the message and where to read more.
+
+        Parameters
+        ----------
+        message : str
+            What is wrong.
+
+        Raises
+        ------
+        InputError : always.
+        """
         raise InputError(f"{message} (see {self.prog} --help)")
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        """Parse; refuse unknown options here, where the help that lists the valid ones is."""
+        """Parse; refuse unknown options here, where the help that lists the valid ones is.
+
+        Parameters
+        ----------
+        args : list of str or None
+            Words of the command line; None takes those of the process.
+        namespace : argparse.Namespace or None
+            To put the options into; None: a new one.
+
+        Returns
+        -------
+        argparse.Namespace, list of str
+            The options, and unknown words: none, but within argparse's two passes.
+
+        Raises
+        ------
+        InputError : bad usage, unknown options.
+        """
         if self.configured:  # positionals may be missing anywhere: argparse's two passes
             self.configured = False
             self._parsing_twice = True
@@ -72,7 +100,20 @@ class Parser(argparse.ArgumentParser):
 
 
 def unknown_text(unknown: list[str], valid: list[str]) -> str:
-    """Return what is said of words that no option takes: the nearest ones, or all."""
+    """Return what is said of words that no option takes: the nearest ones, or all.
+
+    Parameters
+    ----------
+    unknown : list of str
+        Words that are no option, or the values of one.
+    valid : list of str
+        Options that there are: '--batch'.
+
+    Returns
+    -------
+    str
+        In one line; without options where no word begins with '--'.
+    """
     text = f"unrecognized arguments: {' '.join(unknown)}"
     wrong = next((word.partition("=")[0] for word in unknown if word.startswith("--")), None)
     if wrong is None:
@@ -85,7 +126,18 @@ def unknown_text(unknown: list[str], valid: list[str]) -> str:
 
 
 def examples_text(examples: Iterable[str]) -> str:
-    """Return the examples as the help shows them, long ones on several lines."""
+    """Return the examples as the help shows them, long ones on several lines.
+
+    Parameters
+    ----------
+    examples : iterable of str
+        Command lines.
+
+    Returns
+    -------
+    str
+        With a heading; '' without examples.
+    """
     lines = list(map(_wrapped, examples))
     return "\n".join([f"example{'s' * (len(lines) > 1)}:", *lines]) if lines else ""
 
@@ -106,5 +158,11 @@ def _wrapped(example: str) -> str:
 
 
 def add_version(parser: argparse.ArgumentParser) -> None:
-    """Add --version to a tool's parser."""
+    """Add --version to a tool's parser.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of a tool.
+    """
     parser.add_argument("--version", action="version", version=f"relaycut {__version__}")

@@ -8,7 +8,22 @@ MOST_SEEDS = 1 << 31
 
 
 def seed(text: str) -> int:
-    """Return a seed: 0..2³¹−1."""
+    """Return a seed: 0..2³¹−1.
+
+    Parameters
+    ----------
+    text : str
+        A word of the command line.
+
+    Returns
+    -------
+    int
+        The seed.
+
+    Raises
+    ------
+    ValueError : no whole number, or out of range: argparse says so.
+    """
     value = int(text)
     if not 0 <= value < MOST_SEEDS:
         raise ValueError
@@ -16,12 +31,28 @@ def seed(text: str) -> int:
 
 
 def add_json(parser: argparse._ActionsContainer, what: str = "the figures") -> None:
-    """Add --json."""
+    """Add --json.
+
+    Parameters
+    ----------
+    parser : argparse parser or group
+        Of a command.
+    what : str
+        What is written there, in the help.
+    """
     parser.add_argument("--json", metavar="FILE", help=f"write {what} there")
 
 
 def add_seed(parser: argparse._ActionsContainer, what: str = "of every random draw") -> None:
-    """Add --seed."""
+    """Add --seed.
+
+    Parameters
+    ----------
+    parser : argparse parser or group
+        Of a command.
+    what : str
+        What the seed is for, in the help.
+    """
     parser.add_argument(
         "--seed", type=seed, default=0, metavar="S", help=f"{what}; same seed, same result "
         "(default 0)",
@@ -29,5 +60,11 @@ def add_seed(parser: argparse._ActionsContainer, what: str = "of every random dr
 
 
 def add_quiet(parser: argparse._ActionsContainer) -> None:
-    """Add --quiet."""
+    """Add --quiet.
+
+    Parameters
+    ----------
+    parser : argparse parser or group
+        Of a command.
+    """
     parser.add_argument("--quiet", action="store_true", help="no progress")

@@ -41,7 +41,20 @@ class Abilities:
 
 
 def abilities(library: ctypes.CDLL | None, environment: Mapping[str, str]) -> Abilities:
-    """Return what MPI, which has been started, can do. library : see `loaded_library`."""
+    """Return what MPI, which has been started, can do.
+
+    Parameters
+    ----------
+    library : ctypes.CDLL or None
+        The loaded library, see `loaded_library`; None: what only it could say is None or no.
+    environment : mapping of str to str
+        Of this process; a switch for CUDA there counts more than what the library says.
+
+    Returns
+    -------
+    Abilities
+        Of the library in this process.
+    """
     vendor = MPI.get_vendor()[0]
     asked = switched(environment)
     return Abilities(
@@ -57,7 +70,22 @@ def abilities(library: ctypes.CDLL | None, environment: Mapping[str, str]) -> Ab
 
 
 def yields(vendor: str, library: object | None, environment: Mapping[str, str]) -> bool | None:
-    """Return whether a rank that waits lets others run on its core; None where that is unknown."""
+    """Return whether a rank that waits lets others run on its core.
+
+    Parameters
+    ----------
+    vendor : str
+        As mpi4py has it: 'MPICH', 'Open MPI'.
+    library : object or None
+        The loaded library, whose variable is read; Open MPI's only.
+    environment : mapping of str to str
+        Of this process; MPICH's switch is there.
+
+    Returns
+    -------
+    bool or None
+        None for other vendors, and where Open MPI's library does not show its variable.
+    """
     if vendor == "MPICH":
         return environment.get("MPIR_CVAR_ENABLE_HEAVY_YIELD", "").lower() in TRUE
     if vendor == "Open MPI":

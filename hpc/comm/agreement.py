@@ -23,8 +23,14 @@ class Agreement:
 
     Parameters
     ----------
-    width : numbers a turn. delay : turns, >= 1; at least how far ranks may be apart.
-    until : how to wait.
+    comm : MPI.Comm
+        Of all ranks that agree; a duplicate of it is used.
+    width : int
+        Numbers a turn.
+    delay : int
+        Turns, >= 1; at least how far ranks may be apart.
+    until : callable
+        How to wait.
     """
 
     def __init__(self, comm: MPI.Comm, width: int, delay: int, until: Until) -> None:
@@ -33,9 +39,20 @@ class Agreement:
         self._under_way: deque[tuple[MPI.Request, Longs]] = deque()
 
     def turn(self, mine: Sequence[int]) -> Longs | None:
-        """Give this turn's numbers; return the largest of `delay` turns ago, (width,), if any.
+        """Give this turn's numbers; return the largest of `delay` turns ago. Collective.
 
-        What is returned is valid until the next turn. Collective, without waiting for this turn.
+        Waits for those of that earlier turn, never for this one's.
+
+        Parameters
+        ----------
+        mine : (width,) sequence of int
+            What this rank says; copied.
+
+        Returns
+        -------
+        (width,) int64 array or None
+            The largest that any rank said `delay` turns ago, number by number, the same on all
+            ranks; valid until the next turn. None in the first `delay` turns.
         """
         both = self._spare.popleft()
         both[0] = mine

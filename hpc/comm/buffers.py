@@ -43,13 +43,47 @@ class Transport:
         return DirectStage(self._streams)
 
     def sender(self, comm: MPI.Comm, peer: int, tag: int, depth: int = 2) -> Sender:
-        """Return a link to `peer` on which `depth` messages may be under way."""
+        """Return a link to `peer` on which `depth` messages may be under way. Local.
+
+        Parameters
+        ----------
+        comm : MPI.Comm
+            Whose rank `peer` is; nothing is sent until the link is used.
+        peer : int
+            Rank to send to, which has a receiver of the same tag.
+        tag : int
+            Of all messages of the link.
+        depth : int
+            Messages, at least 1.
+
+        Returns
+        -------
+        Sender
+            Moved by `poll` and `wait` of this transport.
+        """
         link = Sender(lambda b: comm.Issend(b, peer, tag), self._stage(depth), depth, self.wait)
         self._links.append(link)
         return link
 
     def receiver(self, comm: MPI.Comm, peer: int, tag: int, depth: int = 2) -> Receiver:
-        """Return a link from `peer` on which `depth` receives may be posted."""
+        """Return a link from `peer` on which `depth` receives may be posted. Local.
+
+        Parameters
+        ----------
+        comm : MPI.Comm
+            Whose rank `peer` is; nothing is posted until the link is used.
+        peer : int
+            Rank to receive from.
+        tag : int
+            Of all messages of the link.
+        depth : int
+            Receives, at least 1.
+
+        Returns
+        -------
+        Receiver
+            Moved by `poll` and `wait` of this transport.
+        """
         link = Receiver(lambda b: comm.Irecv(b, peer, tag), self._stage(depth), depth, self.wait)
         self._links.append(link)
         return link
@@ -60,7 +94,13 @@ class Transport:
             link.poll()
 
     def wait(self, done: Callable[[], bool]) -> None:
-        """Wait until `done()`, moving all links: a peer may need what lies on another one."""
+        """Wait until `done()`, moving all links: a peer may need what lies on another one.
+
+        Parameters
+        ----------
+        done : callable
+            Asked after each move; returns a bool.
+        """
 
         def polled() -> bool:
             self.poll()
@@ -69,7 +109,15 @@ class Transport:
         self.waiting.until(polled)
 
     def all_reduce(self, comm: MPI.Comm, buffer: Buffer) -> None:
-        """Sum `buffer` over `comm`, in place. Collective."""
+        """Sum `buffer` over `comm`, in place. Collective.
+
+        Parameters
+        ----------
+        comm : MPI.Comm
+            Of the ranks that sum.
+        buffer : array or tensor
+            Contiguous, of one shape and dtype on all ranks, in memory of this transport's kind.
+        """
         message, ready = self._reducing.outgoing(buffer)
         self.wait(ready.done)
         self.waiting.all_reduce(comm, message)

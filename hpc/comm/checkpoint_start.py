@@ -80,7 +80,17 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
 
     Parameters
     ----------
-    run : what the run is, by name; that of the first rank counts.
+    comm : MPI.Comm
+        Of all ranks of the run, which share a folder; of any size.
+    options : CheckpointOptions
+        The folder, which is made where it is missing; `fresh` and `after` say what is passed over.
+    run : dict
+        What the run is, by name, as JSON can hold it; that of the first rank counts.
+
+    Returns
+    -------
+    Start
+        The same on all ranks; no index where no checkpoint is complete or looked at.
 
     Raises
     ------
@@ -106,9 +116,19 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
 
 
 def newest_number(comm: MPI.Comm, root: Path) -> int:
-    """Return the number of the newest checkpoint in a folder, whole or not; 0 without. Collective.
+    """Return the number of the newest checkpoint in a folder, whole or not. Collective.
 
-    The same on all ranks.
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of all ranks of the run; the first looks.
+    root : Path
+        The folder, which need not be there.
+
+    Returns
+    -------
+    int
+        From 1, the same on all ranks; 0 where there is none.
     """
     with together(comm):
         found = numbers(root) if comm.rank == 0 and root.is_dir() else []

@@ -63,6 +63,19 @@ class PartWriter:
     """Writes a rank's file, and tells the first rank of it.
 
     A record, (5,) int64, holds an error number (0 for none), the part, and size and digest.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of all ranks of the run; used as it is.
+    options : CheckpointOptions
+        The folder.
+    source : Source
+        What this rank keeps.
+    until : callable
+        How to wait.
+    number : int
+        Of the newest checkpoint there is, 0 without: new ones have larger numbers.
     """
 
     def __init__(
@@ -83,7 +96,13 @@ class PartWriter:
         self._came = False
 
     def write(self, number: int) -> None:
-        """Begin to write what the source has copied."""
+        """Begin to write what the source has copied, in a thread; nothing may be being written.
+
+        Parameters
+        ----------
+        number : int
+            Of the checkpoint.
+        """
         self._number = number
         self._writing = self._pool.submit(self._write, number)
 
@@ -98,14 +117,26 @@ class PartWriter:
             return _record(_error_number(error), part, Written(0, bytes(DIGEST_BYTES)))
 
     def written(self) -> int:
-        """Return the number of the last that this rank has written, or failed to."""
+        """Return the number of the last that this rank has written, or failed to.
+
+        Returns
+        -------
+        int
+            At the beginning the one given to the constructor.
+        """
         if self._writing is not None and self._writing.done():
             self._record[:], self._writing = self._writing.result(), None
             self._written = self._number
         return self._written
 
     def tell(self, number: int) -> None:
-        """Begin to tell the first rank of this rank's file, once. Collective."""
+        """Begin to tell the first rank of this rank's file, once. Collective.
+
+        Parameters
+        ----------
+        number : int
+            Of the checkpoint, which this rank has written; one that was told already is left out.
+        """
         if self._told < number:
             self._told = number
             self._gather = self._comm.Igather(
@@ -119,7 +150,13 @@ class PartWriter:
             self._gather, self._came = None, True
 
     def told(self) -> Longs | None:
-        """Return the records of all ranks when they are there, once; on the first rank."""
+        """Return the records of all ranks when they are there, once; on the first rank.
+
+        Returns
+        -------
+        (size, 5) int64 array or None
+            A record a rank; on other ranks (0, 5). None before, and when it was returned already.
+        """
         if self._gather is not None and self._gather.Test():
             self._gather, self._came = None, True
         if not self._came:
@@ -147,8 +184,20 @@ def _error_number(error: BaseException) -> int:
 class IndexWriter:
     """The first rank's part: writes the index when all parts are there, cleans up, says so.
 
+    Parameters
+    ----------
+    options : CheckpointOptions
+        The folder, and how many complete checkpoints are kept.
+    run : dict
+        What the run is, see `Index`.
+    start : Start
+        Where it began: the newest number, and the checkpoints known to be broken.
+
+    Attributes
+    ----------
     closed : number of the last checkpoint that is complete or given up.
-    failure : why the last one is not complete, or None. completed : how many are, of this run.
+    failure : why the last one is not complete, or None.
+    completed : how many are, of this run.
     """
 
     def __init__(self, options: CheckpointOptions, run: dict[str, Any], start: Start) -> None:
@@ -161,7 +210,15 @@ class IndexWriter:
         self.failure: str | None = None
 
     def write(self, place: Place, records: Longs) -> None:
-        """Begin to write the index; where a part is missing, to remove the others."""
+        """Begin to write the index, in a thread; where a part is missing, to remove the others.
+
+        Parameters
+        ----------
+        place : Place
+            The checkpoint.
+        records : (size, 5) int64 array
+            From `PartWriter.told`; copied.
+        """
         self._job = (place, self._pool.submit(self._write, place, records.copy()))
 
     def _write(self, place: Place, records: Longs) -> str | None:
@@ -184,7 +241,13 @@ class IndexWriter:
         return None
 
     def idle(self) -> bool:
-        """Return whether nothing is being written."""
+        """Return whether nothing is being written.
+
+        Returns
+        -------
+        bool
+            True also for a result that `look` has not noted yet.
+        """
         return self._job is None or self._job[1].done()
 
     def look(self) -> None:
@@ -200,7 +263,13 @@ class IndexWriter:
             warn(f"{self.newest_text()}; the run goes on")
 
     def newest_text(self) -> str:
-        """Return what went wrong, and what there is."""
+        """Return what went wrong, and what there is.
+
+        Returns
+        -------
+        str
+            'the checkpoint could not be written (WHY); the newest is of step 100'.
+        """
         newest = (
             "there is none" if self._newest is None else f"the newest is of step {self._newest}"
         )
@@ -212,5 +281,11 @@ class IndexWriter:
 
 
 def warn(text: str) -> None:
-    """Say something on standard error."""
+    """Say something on standard error.
+
+    Parameters
+    ----------
+    text : str
+        One line, which gets 'hpc: ' before it.
+    """
     print(f"hpc: {text}", file=sys.stderr, flush=True)

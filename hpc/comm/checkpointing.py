@@ -30,7 +30,15 @@ EXIT_STOPPED = 3
 
 
 class Stopped(Exception):
-    """A run was asked to stop: raised on all ranks after the same step. code : for the exit."""
+    """A run was asked to stop: raised on all ranks after the same step.
+
+    Parameters
+    ----------
+    message : str
+        Which signal asked, after which step, and what was kept.
+    code : int
+        For the exit: EXIT_STOPPED, or 1 where the checkpoint could not be written.
+    """
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -42,8 +50,22 @@ class Checkpoints:
 
     Parameters
     ----------
-    run : what the run is, see `Index`. start : where it began.
-    delay : steps that ranks may be apart, >= 1. until : how to wait.
+    comm : MPI.Comm
+        Of all ranks of the run; a duplicate of it is used.
+    options : CheckpointOptions
+        Where, how often, how many.
+    run : dict
+        What the run is, see `Index`.
+    start : Start
+        Where it began.
+    source : Source
+        What this rank keeps.
+    asked : StopRequest
+        Whether this process was asked to stop; looked at after every step.
+    delay : int
+        Steps that ranks may be apart, >= 1.
+    until : callable or None
+        How to wait; None: `Yielding`.
 
     Attributes
     ----------
@@ -80,9 +102,14 @@ class Checkpoints:
     def step_done(self, step: int) -> None:
         """Say that `step` steps of the run are done.
 
+        Parameters
+        ----------
+        step : int
+            Steps since the run's first beginning; called once a step, on all ranks.
+
         Raises
         ------
-        Stopped : on all ranks, after a checkpoint, when any was asked to stop.
+        Stopped : on all ranks, when any was asked to stop; a checkpoint was written, or tried.
         """
         self._look()
         mine = (self._asked.number, self._due_after(step), -self._part.written())
@@ -172,7 +199,13 @@ class NoCheckpoints:
     copy_s, written = 0.0, 0
 
     def step_done(self, step: int) -> None:
-        """Do nothing."""
+        """Do nothing.
+
+        Parameters
+        ----------
+        step : int
+            Not looked at.
+        """
 
     def finish(self) -> None:
         """Do nothing."""
@@ -180,7 +213,13 @@ class NoCheckpoints:
 
 @contextlib.contextmanager
 def kept(keeper: Checkpoints) -> Iterator[None]:
-    """Finish `keeper` after the block; abandon it when MPI fails, as others may be gone."""
+    """Finish `keeper` after the block; abandon it when MPI fails, as others may be gone.
+
+    Parameters
+    ----------
+    keeper : Checkpoints
+        Of this rank. Finishing is collective; after other exceptions it is left as it is.
+    """
     try:
         yield
         keeper.finish()
@@ -190,7 +229,20 @@ def kept(keeper: Checkpoints) -> Iterator[None]:
 
 
 def say_stopped(comm: MPI.Comm, stopped: Stopped) -> int:
-    """Say on the first rank why a run has stopped; return the exit code."""
+    """Say on the first rank why a run has stopped. Local.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the run; only its rank is asked for.
+    stopped : Stopped
+        As it was raised.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
     if comm.rank == 0:
         warn(str(stopped))
     return stopped.code

@@ -16,8 +16,16 @@ PINGS = 20
 def offset_s(comm: MPI.Comm) -> float:
     """Return what to add to this rank's `perf_counter` to get rank 0's. Collective.
 
-    0 on rank 0's host, whose ranks share a clock; else off by at most half of the quickest
-    round trip.
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of all ranks whose clocks are compared.
+
+    Returns
+    -------
+    float
+        Seconds: 0 on rank 0's host, whose ranks share a clock; else off by at most half of the
+        quickest round trip.
     """
     hosts = comm.allgather(MPI.Get_processor_name())
     if comm.rank == 0:

@@ -16,14 +16,41 @@ REMEDIES = {
 
 
 def remedy(vendor: str) -> str:
-    """Return what to set. Pure."""
+    """Return what to set. Pure.
+
+    Parameters
+    ----------
+    vendor : str
+        As mpi4py has it: 'MPICH', 'Open MPI'.
+
+    Returns
+    -------
+    str
+        A remedy in words; for other vendors fewer ranks.
+    """
     return REMEDIES.get(vendor, "start fewer ranks")
 
 
 def crowded(host: str, ranks: int, cores: int, vendor: str, lets_others: bool | None) -> str:
-    """Return in a sentence what is wrong and what to set, '' where nothing is. Pure.
+    """Return in a sentence what is wrong and what to set. Pure.
 
-    lets_others : whether a rank that waits lets others run; None where that is unknown.
+    Parameters
+    ----------
+    host : str
+        Its name.
+    ranks : int
+        On that host.
+    cores : int
+        That these may use together.
+    vendor : str
+        As `remedy`'s.
+    lets_others : bool or None
+        Whether a rank that waits lets others run; None where that is unknown.
+
+    Returns
+    -------
+    str
+        '' where nothing is wrong, or it is unknown.
     """
     if ranks <= cores or lets_others is not False:
         return ""
@@ -34,7 +61,18 @@ def crowded(host: str, ranks: int, cores: int, vendor: str, lets_others: bool | 
 
 
 def crowding(comm: MPI.Intracomm) -> str:
-    """Return on rank 0 what `crowded` says of a host on which something is wrong. Collective."""
+    """Return on rank 0 what `crowded` says of a host on which something is wrong. Collective.
+
+    Parameters
+    ----------
+    comm : MPI.Intracomm
+        Of all ranks of the job.
+
+    Returns
+    -------
+    str
+        Of one host, where there are several; '' on other ranks, and where nothing is wrong.
+    """
     here = comm.Split_type(MPI.COMM_TYPE_SHARED)
     cores = len(set().union(*here.allgather(os.sched_getaffinity(0))))
     ranks = here.size

@@ -29,7 +29,15 @@ class Placement:
 def assign(visible: Sequence[tuple[str, ...]]) -> list[int]:
     """Return for each rank of a host which of the GPUs that it sees it takes. Pure.
 
-    visible : per rank, in order, the names of the GPUs that it sees, at least one.
+    Parameters
+    ----------
+    visible : sequence of tuple of str
+        Per rank, in order, the names of the GPUs that it sees, at least one.
+
+    Returns
+    -------
+    list of int
+        Per rank an index into its own tuple; ranks that see the same ones take them in turn.
     """
     return [
         sum(earlier == mine for earlier in visible[:place]) % len(mine)
@@ -42,11 +50,19 @@ def place(comm: MPI.Comm, asked: str) -> Placement:
 
     Parameters
     ----------
-    asked : one of DEVICES; auto is cuda where every rank sees a GPU.
+    comm : MPI.Comm
+        Of all ranks of the job.
+    asked : str
+        One of DEVICES, the same on all; 'auto' is 'cuda' where every rank sees a GPU.
+
+    Returns
+    -------
+    Placement
+        The device, and how many ranks share it.
 
     Raises
     ------
-    InputError : (on all ranks) another name; cuda on a rank that sees no GPU.
+    AgreedError : on all ranks: another name; cuda on a rank that sees no GPU.
     """
     with together(comm):
         visible = _visible(asked)

@@ -11,7 +11,13 @@ SWITCH = "OMPI_MCA_mpi_ft_enable"
 
 
 def outlived() -> bool:
-    """Return whether the launcher lets the others go on when a rank is gone."""
+    """Return whether the launcher lets the others go on when a rank is gone.
+
+    Returns
+    -------
+    bool
+        By the environment of this process.
+    """
     return os.environ.get(SWITCH, "").lower() in ("1", "true", "yes")
 
 
@@ -20,6 +26,11 @@ def end_process(code: int) -> NoReturn:
 
     Where ranks are outlived nobody is told of one that ends with an exit code, whatever it is,
     nor by `MPI_Abort`: the others would wait for it for ever. There a signal ends it.
+
+    Parameters
+    ----------
+    code : int
+        Exit code; lost where ranks are outlived.
     """
     if outlived():
         os.kill(os.getpid(), signal.SIGKILL)

@@ -43,10 +43,15 @@ class Exchange:
 
     Parameters
     ----------
-    comm : communicator. tag : of all messages of this exchange.
-    sends, receives : what goes out and what comes in. Messages between two ranks are matched
-        by their order, so both sides must start their exchanges in the same order.
-    columns : activations in one number of a buffer: words of bits hold 64.
+    comm : MPI.Comm
+        Of all peers; used as it is, not duplicated.
+    tag : int
+        Of all messages of this exchange.
+    sends, receives : sequence of Segment
+        What goes out and what comes in. Messages between two ranks are matched by their order,
+        so both sides must start their exchanges in the same order.
+    columns : int
+        Activations in one number of a buffer: words of bits hold 64.
 
     Attributes
     ----------
@@ -99,7 +104,13 @@ class Exchange:
             self.start_send(index)
 
     def start_send(self, index: int) -> None:
-        """Start the send at `index` of `sends`."""
+        """Start one send; its buffer stays untouched until `finish_sends`.
+
+        Parameters
+        ----------
+        index : int
+            Into `sends`.
+        """
         self._send_requests[index].Start()
         self.words_sent += self._sends[index].words * self._columns
         self.messages_sent += 1
@@ -128,11 +139,23 @@ class Exchange:
         self.words_received += status.Get_elements(self._element) * self._columns
 
     def awaited(self) -> list[int]:
-        """Return the peers whose messages have not been seen to arrive. Any thread may ask."""
+        """Return the peers whose messages have not been seen to arrive. Any thread may ask.
+
+        Returns
+        -------
+        list of int
+            Ranks of `comm`, in the order of `receives`; a peer of several once for each.
+        """
         return [s.peer for i, s in enumerate(self._receives) if i not in self._arrived]
 
     def receivers(self) -> list[int]:
-        """Return the peers that are sent to."""
+        """Return the peers that are sent to.
+
+        Returns
+        -------
+        list of int
+            Ranks of `comm`, in the order of `sends`.
+        """
         return [segment.peer for segment in self._sends]
 
     def finish_sends(self) -> None:
@@ -157,7 +180,12 @@ class SendRing:
 
     Parameters
     ----------
-    size : numbers in each buffer. depth : how many buffers.
+    size : int
+        Numbers in each buffer.
+    dtype : dtype
+        Of these numbers.
+    depth : int
+        How many buffers, at least 1.
     """
 
     def __init__(self, size: int, dtype: npt.DTypeLike, depth: int = 2) -> None:
@@ -167,7 +195,22 @@ class SendRing:
     def buffer(
         self, turn: int, shape: tuple[int, int, int], dtype: npt.DTypeLike | None = None
     ) -> Floats:
-        """Return the buffer of exchange number `turn` as an array of `shape`; its own dtype."""
+        """Return the buffer of exchange number `turn` as an array.
+
+        Parameters
+        ----------
+        turn : int
+            From 0; turns `depth` apart have the same buffer.
+        shape : tuple of int
+            (panels, rows, width) with at most as many bytes as the buffer.
+        dtype : dtype or None
+            To see the same bytes as; None: the ring's own.
+
+        Returns
+        -------
+        (panels, rows, width) array
+            A view of the beginning of the buffer.
+        """
         flat = self._buffers[turn % len(self._buffers)]
         if dtype is not None and dtype != flat.dtype:
             room = flat.nbytes // np.dtype(dtype).itemsize * np.dtype(dtype).itemsize
@@ -175,12 +218,31 @@ class SendRing:
         return flat[: int(np.prod(shape))].reshape(shape)
 
     def receivers(self, turn: int) -> list[int]:
-        """Return for whom `take` may wait: those who are sent the buffer's last content."""
+        """Return for whom `take` may wait: those who are sent the buffer's last content.
+
+        Parameters
+        ----------
+        turn : int
+            As `buffer`'s.
+
+        Returns
+        -------
+        list of int
+            Ranks of the exchange that has used it last; none before the first.
+        """
         last = self._users[turn % len(self._users)]
         return last.receivers() if last is not None else []
 
     def take(self, turn: int, user: Exchange) -> None:
-        """Wait until the buffer of `turn` may be written; `user` sends from it next."""
+        """Wait until the buffer of `turn` may be written; `user` sends from it next.
+
+        Parameters
+        ----------
+        turn : int
+            As `buffer`'s.
+        user : Exchange
+            Whose `finish_sends` the next to take the buffer waits for.
+        """
         slot = turn % len(self._buffers)
         last = self._users[slot]
         if last is not None:

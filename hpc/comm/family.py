@@ -17,7 +17,18 @@ class Family(MPI.Intracomm):
 
     @classmethod
     def of(cls, comm: MPI.Comm) -> Self:
-        """Return `comm` as the first of a family; it is the same communicator, not a copy."""
+        """Return `comm` as the first of a family; it is the same communicator, not a copy. Local.
+
+        Parameters
+        ----------
+        comm : MPI.Comm
+            An intracommunicator; the member is another handle of it.
+
+        Returns
+        -------
+        Family
+            With itself as the only member.
+        """
         return cls(cast(MPI.Intracomm, comm))._join([])
 
     def _join(self, members: list[MPI.Intracomm]) -> Self:
@@ -30,17 +41,56 @@ class Family(MPI.Intracomm):
         return made if made == MPI.COMM_NULL else type(self)(made)._join(self._members)
 
     def Dup(self, info: MPI.Info | None = None) -> Self:
-        """Return a duplicate. Collective."""
+        """Return a duplicate. Collective.
+
+        Parameters
+        ----------
+        info : MPI.Info or None
+            Hints for the duplicate; None: none are given.
+
+        Returns
+        -------
+        Family
+            A member of the same family.
+        """
         return super().Dup(info)._join(self._members)
 
     def Split(self, color: int = 0, key: int = 0) -> MPI.Intracomm:
-        """Return the communicator of the ranks of the same colour. Collective."""
+        """Return the communicator of the ranks of the same colour. Collective.
+
+        Parameters
+        ----------
+        color : int
+            Of this rank; MPI.UNDEFINED for none.
+        key : int
+            By which the ranks of a colour are ordered, then by their ranks here.
+
+        Returns
+        -------
+        Family or MPI.Intracomm
+            A member of the same family; MPI.COMM_NULL for a rank of no colour.
+        """
         return self._child(super().Split(color, key))
 
     def Split_type(
         self, split_type: int, key: int = 0, info: MPI.Info = MPI.INFO_NULL
     ) -> MPI.Intracomm:
-        """Return the communicator of the ranks that share something. Collective."""
+        """Return the communicator of the ranks that share something. Collective.
+
+        Parameters
+        ----------
+        split_type : int
+            What is shared: MPI.COMM_TYPE_SHARED for memory.
+        key : int
+            As `Split`'s.
+        info : MPI.Info
+            Hints for the split.
+
+        Returns
+        -------
+        Family or MPI.Intracomm
+            A member of the same family; MPI.COMM_NULL for MPI.UNDEFINED.
+        """
         return self._child(super().Split_type(split_type, key, info))
 
     def Free(self) -> None:

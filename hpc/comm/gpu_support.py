@@ -19,15 +19,34 @@ PROBE_S = 60.0
 
 
 def switched(environment: Mapping[str, str]) -> bool | None:
-    """Return what the environment says, or None where it says nothing."""
+    """Return what the environment says of CUDA support.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        Of this process; of SWITCHES the first that is there counts.
+
+    Returns
+    -------
+    bool or None
+        Whether it is '1'; None where none is there.
+    """
     found = [environment[name] for name in SWITCHES if name in environment]
     return found[0] == "1" if found else None
 
 
 def library_support(library: object | None) -> bool | None:
-    """Return what a loaded MPI library says of CUDA, or None where it cannot be asked.
+    """Return what a loaded MPI library says of CUDA.
 
-    library : as ctypes.CDLL gives it; see `loaded_library`.
+    Parameters
+    ----------
+    library : object or None
+        See `loaded_library`; MPICH's and Open MPI's own functions are looked for.
+
+    Returns
+    -------
+    bool or None
+        None where it has neither, or there is no library.
     """
     if hasattr(library, "MPIX_GPU_query_support"):  # MPICH
         flag = ctypes.c_int(0)
@@ -39,7 +58,13 @@ def library_support(library: object | None) -> bool | None:
 
 
 def loaded_library() -> ctypes.CDLL | None:
-    """Return the MPI library of this process, after MPI is loaded; None where it is not found."""
+    """Return the MPI library of this process, after MPI is loaded.
+
+    Returns
+    -------
+    ctypes.CDLL or None
+        By /proc/self/maps; None where it is not found there.
+    """
     maps = Path("/proc/self/maps")
     lines = maps.read_text(encoding="utf-8").splitlines() if maps.exists() else []
     paths = [line.split(maxsplit=5)[-1] for line in lines if "/" in line]
@@ -50,18 +75,37 @@ def loaded_library() -> ctypes.CDLL | None:
 
 
 def outside_job(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a process that is to be no rank of this job."""
+    """Return the environment of a process that is to be no rank of this job.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        Of this process.
+
+    Returns
+    -------
+    dict of str to str
+        A copy without what launchers have set (LAUNCHER_PREFIXES).
+    """
     return {k: v for k, v in environment.items() if not k.startswith(LAUNCHER_PREFIXES)}
 
 
 def probe(command: Sequence[str], timeout_s: float = PROBE_S) -> str | None:
-    """Run a program that sends from and receives into device memory; None if it ends well.
+    """Run a program that sends from and receives into device memory.
 
     In a process of its own, as a library that takes the pointer for one of the host crashes.
 
+    Parameters
+    ----------
+    command : sequence of str
+        The program and its arguments; it gets the environment of no rank.
+    timeout_s : float
+        Seconds after which it is killed and has failed.
+
     Returns
     -------
-    Why not, in a few words.
+    str or None
+        None if it ends well; else why not, in a few words.
     """
     try:
         done = subprocess.run(

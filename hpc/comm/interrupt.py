@@ -36,7 +36,18 @@ class StopRequest:
         self._at = 0.0
 
     def take(self, number: int) -> bool:
-        """Note a signal; return whether it is one that must be obeyed at once."""
+        """Note a signal; return whether it is one that must be obeyed at once.
+
+        Parameters
+        ----------
+        number : int
+            Of the signal.
+
+        Returns
+        -------
+        bool
+            True for SIGINT and SIGTERM more than SAME_S seconds after the first signal.
+        """
         now = time.monotonic()
         if not self.number:
             self.number, self._at = number, now
@@ -82,9 +93,13 @@ _reader = _Reader()  # signals are the process's, and so is what is done about t
 def stop_requests() -> contextlib.AbstractContextManager[StopRequest]:
     """Return a context in which the first signal is noted, and not obeyed.
 
-    It yields what notes it. A second SIGINT or SIGTERM ends the process as outside; a SIGUSR1
-    from before counts, and one from an inner such context in an outer. Without `end_on_signals`
-    nothing is ever noted.
+    A second SIGINT or SIGTERM ends the process as outside; a SIGUSR1 from before counts, and one
+    from an inner such context in an outer. Without `end_on_signals` nothing is ever noted.
+
+    Returns
+    -------
+    context manager of StopRequest
+        It yields what notes it.
     """
     return _reader.stop_requests()
 
@@ -92,8 +107,18 @@ def stop_requests() -> contextlib.AbstractContextManager[StopRequest]:
 def end_on_signals(first: bool, cleanup: Callable[[], None]) -> None:
     """From now on end this process on SIGINT and SIGTERM, with exit code 128 + signal.
 
-    first : whether this rank says so. cleanup : called before, in another thread.
     Only the main thread may call this; the handlers stay.
+
+    Parameters
+    ----------
+    first : bool
+        Whether this rank says so, and ends at once; others wait HEADSTART_S seconds for it.
+    cleanup : callable
+        Called before the end, in another thread.
+
+    Raises
+    ------
+    ValueError : another thread calls this.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

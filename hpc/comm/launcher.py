@@ -36,6 +36,16 @@ def launched(environment: Mapping[str, str]) -> Launch | None:
     """Return who started this process as one of several, None where nobody says so. Pure.
 
     A batch script of SLURM is a single process, however many tasks its job has.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        Of the process.
+
+    Returns
+    -------
+    Launch or None
+        What the launcher says; its size may be 1.
     """
     step = _step_size(environment)
     for by, rank, size, speaks in (
@@ -69,7 +79,13 @@ def _pmi_launcher(environment: Mapping[str, str]) -> str:
 
 
 def launched_rank() -> int:
-    """Return this process's rank by the launcher's environment, 0 where there is none."""
+    """Return this process's rank by the launcher's environment.
+
+    Returns
+    -------
+    int
+        Of RANK_VARIABLES the first that holds a number; 0 where none does.
+    """
     for name in RANK_VARIABLES:
         if os.environ.get(name, "").isdigit():
             return int(os.environ[name])

@@ -32,8 +32,14 @@ class Link:
 
     Parameters
     ----------
-    start : Issend, which ends only when the receive is posted, or Irecv, bound to peer and tag.
-    wait : `Transport.wait`, which moves all links.
+    start : callable
+        Issend, which ends only when the receive is posted, or Irecv, bound to peer and tag.
+    stage : Stage
+        What lies between the buffers and MPI; of this link alone.
+    depth : int
+        Transfers that may be under way, at least 1.
+    wait : callable
+        `Transport.wait`, which moves all links.
     """
 
     def __init__(
@@ -70,6 +76,11 @@ class Sender(Link):
         """Send `buffer` once its content is there; nobody writes to it until it has left.
 
         Waits while `depth` earlier messages are under way.
+
+        Parameters
+        ----------
+        buffer : array or tensor
+            Contiguous; kept alive until it has left.
         """
         self._wait(self._has_room)
         self._add(buffer, *self._stage.outgoing(buffer))
@@ -94,7 +105,14 @@ class Receiver(Link):
     def post(self, buffer: Buffer) -> None:
         """Receive the next message into `buffer` when its earlier users are done.
 
-        At most `depth` receives may be posted and not yet taken.
+        Parameters
+        ----------
+        buffer : array or tensor
+            Contiguous, no smaller than the message; kept alive until it is taken.
+
+        Raises
+        ------
+        RuntimeError : `depth` receives are posted and not yet taken.
         """
         if len(self._queue) == self._depth:
             raise RuntimeError(f"{self._depth} receives posted already; take one first")
@@ -106,7 +124,13 @@ class Receiver(Link):
         self.arrived()
 
     def arrived(self) -> bool:
-        """Return whether the oldest message posted is there."""
+        """Return whether the oldest message posted is there.
+
+        Returns
+        -------
+        bool
+            False also where none is posted.
+        """
         return bool(self._queue) and self._queue[0].over()
 
     def abandon(self) -> None:
@@ -118,7 +142,17 @@ class Receiver(Link):
                 request.Wait()
 
     def take(self) -> Any:
-        """Wait for the oldest message posted and return its buffer, valid on the main stream."""
+        """Wait for the oldest message posted and return its buffer, valid on the main stream.
+
+        Returns
+        -------
+        array or tensor
+            The buffer that was posted.
+
+        Raises
+        ------
+        RuntimeError : no receive is posted.
+        """
         if not self._queue:
             raise RuntimeError("no receive is posted")
         self._wait(self.arrived)

@@ -22,10 +22,22 @@ HEADSTART_S = 1.0
 
 
 def start_mpi() -> tuple[MPI.Intracomm, str | None]:
-    """Start MPI; return COMM_WORLD and what is wrong with the launcher, if anything is.
+    """Start MPI; return COMM_WORLD and what is wrong with the launcher, if anything is. Collective.
 
     Where the launcher would make MPI end the process, this does so instead; see
     `end_for_launcher`.
+
+    Returns
+    -------
+    world : MPI.Intracomm
+        COMM_WORLD; of this process alone under a launcher of another MPI.
+    wrong : str or None
+        `advice` where this is one of several processes and MPI sees no other; else None.
+
+    Raises
+    ------
+    SystemExit : with code 2, after saying why: no mpi4py or no MPI, or an MPI that the launcher
+        cannot start.
     """
     try:
         import mpi4py
@@ -50,7 +62,18 @@ def start_mpi() -> tuple[MPI.Intracomm, str | None]:
 
 
 def no_mpi(error: ImportError | RuntimeError) -> str:
-    """Return in one sentence why there is no MPI and what to do. Pure."""
+    """Return in one sentence why there is no MPI and what to do. Pure.
+
+    Parameters
+    ----------
+    error : ImportError or RuntimeError
+        What importing mpi4py has raised.
+
+    Returns
+    -------
+    str
+        Why, ': ', what to do.
+    """
     if isinstance(error, ModuleNotFoundError) and error.name == "mpi4py":
         return (
             "mpi4py is not installed: pip install 'relaycut[mpich]', or on a cluster load the "
@@ -66,7 +89,16 @@ def no_mpi(error: ImportError | RuntimeError) -> str:
 def end_for_launcher(rank: int, wrong: str) -> NoReturn:
     """End one of several processes that cannot join, with exit code 2; the first says why.
 
-    rank : by the launcher.
+    Parameters
+    ----------
+    rank : int
+        By the launcher; all but 0 wait HEADSTART_S seconds before they end.
+    wrong : str
+        Why, in one sentence.
+
+    Raises
+    ------
+    SystemExit : always.
     """
     if rank == 0:
         print(f"hpc: error: {wrong}", file=sys.stderr, flush=True)
@@ -76,7 +108,13 @@ def end_for_launcher(rank: int, wrong: str) -> NoReturn:
 
 
 def library_name() -> str:
-    """Return the MPI library that mpi4py uses, 'MPICH 5.0.2'."""
+    """Return the MPI library that mpi4py uses.
+
+    Returns
+    -------
+    str
+        Vendor and version, 'MPICH 5.0.2'.
+    """
     from mpi4py import MPI
 
     vendor, version = MPI.get_vendor()

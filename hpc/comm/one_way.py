@@ -24,8 +24,23 @@ def one_way_s(
 
     Parameters
     ----------
-    buffers : to receive into and to send from. now : a clock, in seconds.
-    warm_up, repeats : round trips before those that count, and those.
+    first : bool
+        Whether this rank is the one that begins a round trip.
+    sender : Sender
+        To the other rank.
+    receiver : Receiver
+        From the other rank.
+    buffers : sequence of two arrays or tensors
+        To receive into and to send from.
+    now : callable
+        A clock, in seconds.
+    warm_up, repeats : int
+        Round trips before those that count, and those, at least 1.
+
+    Returns
+    -------
+    float
+        Seconds, one way.
     """
     laps = []
     for _ in range(warm_up + repeats):

@@ -31,7 +31,13 @@ class PlannedSums:
         self._started: deque[int] = deque()
 
     def start(self, index: int) -> None:
-        """Begin the sum of the array at `index`, which stays untouched until it is done."""
+        """Begin one sum; its array stays untouched until it is done. All ranks, in the same order.
+
+        Parameters
+        ----------
+        index : int
+            Into `arrays`.
+        """
         self._started.append(index)
         if self._requests is not None:
             self._requests[index].Start()

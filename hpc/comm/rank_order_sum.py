@@ -29,9 +29,15 @@ def rank_order_sum(
 
     Parameters
     ----------
-    buffer : contiguous host memory that numpy can view (array, torch tensor on the CPU). One on
-        a device is summed by MPI, in MPI's order.
-    until : how to wait. small_bytes : up to this size every rank gets everything.
+    comm : MPI.Comm
+        Of the ranks that sum; of one rank nothing is done.
+    buffer : array or tensor
+        Contiguous host memory that numpy can view (array, torch tensor on the CPU), of the same
+        shape and dtype on all ranks. One on a device is summed by MPI, in MPI's order.
+    until : callable
+        How to wait.
+    small_bytes : int
+        Bytes, the same on all ranks: up to this size every rank gets everything.
     """
     if comm.size == 1:
         return

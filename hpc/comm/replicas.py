@@ -16,6 +16,18 @@ from hpc.io.ownership import owned_range
 def group_size(ranks: int, replicas: int) -> int:
     """Return the ranks of each of `replicas` groups. Pure.
 
+    Parameters
+    ----------
+    ranks : int
+        In all.
+    replicas : int
+        Groups, from 1; a divisor of `ranks`.
+
+    Returns
+    -------
+    int
+        ranks / replicas.
+
     Raises
     ------
     InputError : fewer than one replica; ranks that cannot be dealt out evenly.
@@ -54,7 +66,20 @@ class Replicas:
         return int(self.peers.rank)
 
     def share(self, n: int, replica: int | None = None) -> tuple[int, int]:
-        """Return the half-open range of n things that a replica takes; this one by default."""
+        """Return the half-open range of n things that a replica takes.
+
+        Parameters
+        ----------
+        n : int
+            Things, which all replicas take in consecutive blocks.
+        replica : int or None
+            From 0; None: that of this rank.
+
+        Returns
+        -------
+        (int, int)
+            First, and one past the last; see `owned_range`.
+        """
         return owned_range(n, self.count, self.number if replica is None else replica)
 
     @contextlib.contextmanager
@@ -80,6 +105,18 @@ def replica_groups(comm: MPI.Comm, replicas: int) -> Iterator[Replicas]:
     """Split the ranks of `comm` into groups of equal size; free the groups at the end. Collective.
 
     They are not freed when an exception passes: peers may never reach the collective free.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of all ranks; used as it is for `world`.
+    replicas : int
+        Groups, the same on all ranks.
+
+    Yields
+    ------
+    Replicas
+        This rank's place; `group` and `peers` last as long as the block.
 
     Raises
     ------

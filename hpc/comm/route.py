@@ -20,11 +20,19 @@ def route(
 
     Parameters
     ----------
-    array : one-dimensional, ordered by destination. counts : (size,) items for each rank.
+    comm : MPI.Comm
+        Of the ranks that send and receive.
+    array : (items,) array
+        Ordered by destination; of one dtype on all ranks.
+    counts : (size,) int64 array
+        Items for each rank, this one too.
 
     Returns
     -------
-    What came, ordered by source, and the (size,) counts by source.
+    received : array
+        What came, ordered by source, one-dimensional, of the same dtype.
+    incoming : (size,) int64 array
+        Items by source.
     """
     incoming = np.empty(comm.size, np.int64)
     comm.Alltoall(np.ascontiguousarray(counts, np.int64), incoming)
@@ -50,13 +58,25 @@ def route_rows(
 
     Parameters
     ----------
-    lengths : (rows,) items of each row. destinations : (rows,) ranks.
-    per_item : arrays with one value an item, row after row (columns, weights).
-    per_row : arrays with one value a row (biases, row numbers).
+    comm : MPI.Comm
+        Of the ranks that send and receive.
+    lengths : (rows,) int64 array
+        Items of each row.
+    destinations : (rows,) integer array
+        Ranks.
+    per_item : sequence of arrays
+        With one value an item, row after row (columns, weights).
+    per_row : sequence of arrays
+        With one value a row (biases, row numbers).
 
     Returns
     -------
-    The lengths of the rows that came, their items, their values per row.
+    lengths : (rows that came,) int64 array
+        Their items.
+    items : list of arrays
+        Those of `per_item`, of the rows that came.
+    rows : list of arrays
+        Those of `per_row`, of the rows that came.
     """
     order = np.argsort(destinations, kind="stable")
     row_counts = np.bincount(destinations, minlength=comm.size)
@@ -71,7 +91,20 @@ def route_rows(
 def item_order(
     lengths: npt.NDArray[np.int64], order: npt.NDArray[np.integer]
 ) -> npt.NDArray[np.int64]:
-    """Return the positions of the items when rows of `lengths` are taken in `order`. Pure."""
+    """Return the positions of the items when rows of `lengths` are taken in `order`. Pure.
+
+    Parameters
+    ----------
+    lengths : (rows,) int64 array
+        Items of each row, which lie row after row.
+    order : (taken rows,) integer array
+        Row numbers.
+
+    Returns
+    -------
+    (items of the taken rows,) int64 array
+        Where each lies.
+    """
     starts = np.concatenate(([0], np.cumsum(lengths)))[:-1][order]
     taken = lengths[order]
     shift = np.repeat(starts - np.concatenate(([0], np.cumsum(taken)))[:-1], taken)

@@ -25,6 +25,11 @@ def unname_segments(comm: MPI.Comm) -> None:
 
     Collective. To be called once MPI has started. What a job left here that was killed while
     MPI started goes as well: names of this user's that are old and that no process maps.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of all ranks that share segments: COMM_WORLD.
     """
     comm.Barrier()  # from here on nobody has still to open them
     for path in _mapped(PROC / "self"):

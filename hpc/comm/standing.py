@@ -13,12 +13,16 @@ class Standing:
 
     Parameters
     ----------
-    unit : what `done` counts: step, input. part : what a place is a number of: layer, block.
+    unit : str
+        What `done` counts: step, input.
+    part : str
+        What a place is a number of: layer, block.
 
     Attributes
     ----------
     moves : grows with every move; what stands still is this number.
-    done : of the units. base : number of the first rank that `Awaited` functions call 0.
+    done : of the units.
+    base : number of the first rank that `Awaited` functions call 0.
     resting : nothing is expected of this rank: it has no work, or none left.
     """
 
@@ -30,12 +34,28 @@ class Standing:
         self._awaited: Awaited = None
 
     def at(self, what: str, place: int = -1, awaited: Awaited = None) -> None:
-        """Say what comes now. place : 0-based number of the layer or block, if there is one."""
+        """Say what comes now.
+
+        Parameters
+        ----------
+        what : str
+            In a word or two: 'forward'.
+        place : int
+            0-based number of the layer or block; -1 without one.
+        awaited : str or callable or None
+            For whom the rank waits, see `Awaited`; called by another thread.
+        """
         self._what, self._place, self._awaited = what, place, awaited
         self.moves += 1
 
     def count(self, units: int) -> None:
-        """Say that so many more units are done."""
+        """Say that so many more units are done.
+
+        Parameters
+        ----------
+        units : int
+            Added to `done`.
+        """
         self.done += units
         self.moves += 1
 
@@ -44,7 +64,13 @@ class Standing:
         self.resting = True
 
     def text(self) -> str:
-        """Return where the rank stands: 'after step 12: forward of layer 3, waiting for rank 0'."""
+        """Return where the rank stands.
+
+        Returns
+        -------
+        str
+            'after step 12: forward of layer 3, waiting for rank 0'.
+        """
         where = f" of {self._part} {self._place + 1}" if self._place >= 0 else ""
         after = f"after {self._unit} {self.done}: "
         return f"{after}{self._what}{where}, {self._awaited_text(self._awaited)}"

@@ -24,7 +24,13 @@ class Passed:
     """An event that is over."""
 
     def done(self) -> bool:
-        """Return True."""
+        """Return True.
+
+        Returns
+        -------
+        bool
+            True.
+        """
         return True
 
 
@@ -39,17 +45,60 @@ class Streams(Protocol):
         ...
 
     def pinned(self, n_bytes: int) -> Buffer:
-        """Return host memory that the device copies to and from by itself."""
+        """Return host memory that the device copies to and from by itself.
+
+        Parameters
+        ----------
+        n_bytes : int
+            Bytes.
+
+        Returns
+        -------
+        array or tensor
+            Of at least so many bytes.
+        """
         ...
 
     def view(self, slot: Buffer, like: Buffer) -> Buffer:
-        """Return the beginning of pinned memory as a buffer of the shape and dtype of `like`."""
+        """Return the beginning of pinned memory as a buffer of the shape and dtype of `like`.
+
+        Parameters
+        ----------
+        slot : array or tensor
+            From `pinned`, no smaller than `like`.
+        like : array or tensor
+            On the device.
+
+        Returns
+        -------
+        array or tensor
+            In the memory of `slot`.
+        """
         ...
 
     def copy_aside(self, target: Buffer, source: Buffer, after: Event) -> Event:
-        """Queue a copy on the side stream that begins after `after`; return its end."""
+        """Queue a copy on the side stream that begins after `after`; return its end.
+
+        Parameters
+        ----------
+        target, source : array or tensor
+            Of one shape and dtype; one on the device, one in pinned memory.
+        after : Event
+            Of either stream.
+
+        Returns
+        -------
+        Event
+            The end of the copy.
+        """
         ...
 
     def main_waits(self, event: Event) -> None:
-        """Let what is queued on the main stream from now on begin after `event`."""
+        """Let what is queued on the main stream from now on begin after `event`.
+
+        Parameters
+        ----------
+        event : Event
+            Of the side stream.
+        """
         ...

@@ -10,9 +10,17 @@ from hpc.comm.mpi_start import library_name
 
 
 def surroundings(comm: MPI.Comm) -> dict[str, Any]:
-    """Return on the first rank: number of ranks, their hosts, the MPI; nothing elsewhere.
+    """Return on the first rank what a run runs on; nothing elsewhere. Collective.
 
-    Collective.
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of all ranks of the run.
+
+    Returns
+    -------
+    dict
+        'ranks', how many; 'hosts', one a rank; 'mpi', the library. Empty on other ranks.
     """
     hosts = comm.gather(MPI.Get_processor_name())
     return {} if hosts is None else {"ranks": comm.size, "hosts": hosts, "mpi": library_name()}

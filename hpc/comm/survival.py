@@ -47,10 +47,19 @@ def survive(world: MPI.Intracomm, attempt: Attempt, again: bool = True) -> int:
 
     Parameters
     ----------
-    attempt : is given a communicator of all ranks that are left, and returns an exit code. It
-        finds what was done before in files. A signal in between is noted for the next one.
-    again : False where nothing is to go on. It is for the end of the job then: where ranks are
-        outlived, MPI's Abort ends only its own.
+    world : MPI.Intracomm
+        Of all ranks of the job; where ULFM is there, attempts get a duplicate of it.
+    attempt : callable
+        Is given a communicator of all ranks that are left, and returns an exit code. It finds
+        what was done before in files. A signal in between is noted for the next one.
+    again : bool
+        False where nothing is to go on: a death ends the job with exit code 1, by this, as
+        MPI's Abort ends only its own rank where ranks are outlived.
+
+    Returns
+    -------
+    int
+        Exit code of the attempt, where there is no ULFM.
     """
     able = abilities(loaded_library(), os.environ).survives
     if able != "yes":

@@ -25,7 +25,18 @@ class Vote(enum.IntFlag):
 def verdict(everybodys: Vote, code: int) -> int | None:
     """Return the exit code with which the job ends; None when it has to be tried again.
 
-    code : of this rank's attempt, which is that of all where all have ended by themselves.
+    Parameters
+    ----------
+    everybodys : Vote
+        The bitwise and of the votes of all ranks that live.
+    code : int
+        Of this rank's attempt, which is that of all where all have ended by themselves.
+
+    Returns
+    -------
+    int or None
+        1 for an exception on any rank, EXIT_BAD_INPUT for bad input that one has found alone;
+        `code` where all have ended, and no rank is dead or a stop was asked for; else None.
     """
     if Vote.SOUND not in everybodys:
         return 1

@@ -18,7 +18,22 @@ class Rank:
 
 
 def died(lost: Sequence[Rank], left: Sequence[Rank], again: bool = True) -> str:
-    """Return who died, and what goes on. again : whether anything does."""
+    """Return who died, and what goes on.
+
+    Parameters
+    ----------
+    lost : sequence of Rank
+        Those that died, at least one.
+    left : sequence of Rank
+        Those that live.
+    again : bool
+        Whether these go on.
+
+    Returns
+    -------
+    str
+        In one line.
+    """
     who = ", ".join(map(str, lost))
     if not again:
         return f"{who} died; the job ends"
@@ -30,7 +45,17 @@ def died(lost: Sequence[Rank], left: Sequence[Rank], again: bool = True) -> str:
 def cannot(able: str, library: str) -> str:
     """Return why nobody outlives a death, and what happens instead.
 
-    able : see `Abilities.survives`. library : 'MPICH 5.0.2'.
+    Parameters
+    ----------
+    able : str
+        'no' or 'not switched on', see `Abilities.survives`.
+    library : str
+        That mpi4py uses, 'MPICH 5.0.2'.
+
+    Returns
+    -------
+    str
+        In one line.
     """
     why = f"{library} has no ULFM" if able == "no" else "ULFM is off: start mpirun --with-ft ulfm"
     return (

@@ -23,11 +23,25 @@ class Waiting(Protocol):
     """Waits for what a function says, and in collectives."""
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Return when `done()`, which is called again and again and moves messages."""
+        """Wait for what a function says.
+
+        Parameters
+        ----------
+        done : callable
+            Called again and again until it returns True; it moves messages.
+        """
         ...
 
     def all_reduce(self, comm: MPI.Comm, message: Any) -> None:
-        """Sum `message` over `comm`, in place. Collective."""
+        """Sum `message` over `comm`, in place. Collective.
+
+        Parameters
+        ----------
+        comm : MPI.Comm
+            Of the ranks that sum.
+        message : array or tensor
+            Contiguous, of the same shape and dtype on all ranks.
+        """
         ...
 
 
@@ -35,12 +49,26 @@ class Yielding:
     """Looks again at once, after letting other processes of its core run."""
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Return when `done()`."""
+        """Return when `done()`.
+
+        Parameters
+        ----------
+        done : callable
+            Called again and again, without a pause.
+        """
         while not done():
             os.sched_yield()
 
     def all_reduce(self, comm: MPI.Comm, message: Any) -> None:
-        """Sum `message` over `comm`, in place and in rank order. Collective."""
+        """Sum `message` over `comm`, in place; in rank order, on a device in MPI's. Collective.
+
+        Parameters
+        ----------
+        comm : MPI.Comm
+            Of the ranks that sum.
+        message : array or tensor
+            See `rank_order_sum`.
+        """
         rank_order_sum(comm, message, self.until)
 
 
@@ -51,10 +79,24 @@ class Sleeping:
     """
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Return when `done()`."""
+        """Return when `done()`.
+
+        Parameters
+        ----------
+        done : callable
+            Called up to LOOKS times in a row, then again after NAP_S seconds.
+        """
         while not any(done() for _ in range(LOOKS)):
             sleep(NAP_S)
 
     def all_reduce(self, comm: MPI.Comm, message: Any) -> None:
-        """Sum `message` over `comm`, in place and in rank order. Collective."""
+        """Sum `message` over `comm`, in place; in rank order, on a device in MPI's. Collective.
+
+        Parameters
+        ----------
+        comm : MPI.Comm
+            Of the ranks that sum.
+        message : array or tensor
+            See `rank_order_sum`.
+        """
         rank_order_sum(comm, message, self.until, ONE_MESSAGE_BYTES)

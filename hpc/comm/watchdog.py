@@ -32,7 +32,18 @@ ABORT_S = 5.0
 
 
 def grace_s(stall_s: float) -> float:
-    """Return the seconds in which ranks speak, one after another, before the job is ended."""
+    """Return the seconds in which ranks speak, one after another, before the job is ended.
+
+    Parameters
+    ----------
+    stall_s : float
+        Seconds without a move after which a rank has stalled.
+
+    Returns
+    -------
+    float
+        GRACE_SHARE of that, within LEAST_GRACE_S and MOST_GRACE_S.
+    """
     return min(max(GRACE_SHARE * stall_s, LEAST_GRACE_S), MOST_GRACE_S)
 
 
@@ -40,7 +51,16 @@ def grace_s(stall_s: float) -> float:
 def watched(comm: MPI.Comm, standing: Standing, stall_s: float | None) -> Iterator[None]:
     """Watch over `standing` while the block runs; end the job when it stands still for so long.
 
-    stall_s : seconds; None: nobody watches. Local.
+    Local.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the run; only its rank and size are asked for.
+    standing : Standing
+        Of this rank, written by the block.
+    stall_s : float or None
+        Seconds; None: nobody watches.
     """
     if stall_s is None:
         yield
@@ -53,11 +73,18 @@ def watched(comm: MPI.Comm, standing: Standing, stall_s: float | None) -> Iterat
 
 
 class Watchdog:
-    """A thread that watches over one rank.
+    """A thread that watches over one rank; it begins with the construction.
 
     Parameters
     ----------
-    who : rank, ranks, host. end : ends the job, with the rank's last words still unread.
+    standing : Standing
+        Of this rank, written by another thread.
+    stall_s : float
+        Seconds without a move after which the rank has stalled.
+    who : (int, int, str)
+        Rank, ranks, host.
+    end : callable
+        Ends the job, with the rank's last words still unread; called in the thread.
     """
 
     def __init__(

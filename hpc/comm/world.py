@@ -22,9 +22,19 @@ class AgreedError(InputError):
 
 @contextlib.contextmanager
 def owned(comm: MPI.Comm) -> Iterator[MPI.Comm]:
-    """Yield a duplicate of `comm` for our own messages; free it at the end.
+    """Yield a duplicate of `comm` for our own messages; free it at the end. Collective.
 
     It is not freed when an exception passes: peers may never reach the collective free.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Whose ranks all enter the block.
+
+    Yields
+    ------
+    MPI.Comm
+        The duplicate.
     """
     mine = comm.Dup()
     yield mine
@@ -35,6 +45,17 @@ def agree(comm: MPI.Comm, error: InputError | None) -> None:
     """Raise the same AgreedError on all ranks if `error` is set on any. Collective.
 
     The message is that of the lowest rank that has one.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the ranks that agree.
+    error : InputError or None
+        What this rank has found.
+
+    Raises
+    ------
+    AgreedError : on all ranks, from this rank's own error if it has one.
     """
     first = comm.allreduce(comm.rank if error else comm.size, op=MPI.MIN)
     if first < comm.size:
@@ -47,6 +68,15 @@ def together(comm: MPI.Comm) -> Iterator[None]:
     """Run local checks; if they raise InputError on any rank, all ranks raise it. Collective.
 
     The block itself must call no collective: a rank that raises would not reach it.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the ranks that check.
+
+    Raises
+    ------
+    AgreedError : on all ranks, see `agree`; one that the block raises passes as it is, unagreed.
     """
     error: InputError | None = None
     try:
@@ -70,6 +100,22 @@ def run_program(main: Callable[[], int], comm: MPI.Comm) -> int:
     """Run an MPI program and return its exit code; never strands a peer.
 
     Where `outcome` finds something on this rank alone, the whole job ends by Abort.
+
+    Parameters
+    ----------
+    main : callable
+        The program; returns its exit code.
+    comm : MPI.Comm
+        Of all its ranks.
+
+    Returns
+    -------
+    int
+        That of `main`, or 2 on all ranks for an AgreedError.
+
+    Raises
+    ------
+    SystemExit : instead of Abort, where `comm` has one rank.
     """
     code, alone = outcome(main, comm)
     if alone:
@@ -81,7 +127,21 @@ def outcome(main: Callable[[], int], comm: MPI.Comm) -> tuple[int, bool]:
     """Run an MPI program; return its exit code, and whether peers may wait for this rank.
 
     An AgreedError is printed once, by rank 0, and is exit code 2. Anything else that is raised is
-    of this rank alone; it is said with the rank, the message and the traceback.
+    of this rank alone; it is said with the rank and, unless it is an InputError, the traceback.
+
+    Parameters
+    ----------
+    main : callable
+        The program; returns its exit code.
+    comm : MPI.Comm
+        Of all its ranks; only its rank and size are asked for.
+
+    Returns
+    -------
+    code : int
+        That of `main`; 2 for an InputError, 1 for another exception.
+    alone : bool
+        Whether what was raised is of this rank alone.
     """
     try:
         return main(), False

@@ -22,7 +22,18 @@ SHM = Path("/dev/shm")
 
 
 def ask(comm: MPI.Comm) -> Facts:
-    """Return what this rank knows. Collective: ranks of a host take its GPUs in turn."""
+    """Return what this rank knows. Collective: ranks of a host take its GPUs in turn.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of all ranks of the job.
+
+    Returns
+    -------
+    Facts
+        Of this rank; what is not there is None, empty or said.
+    """
     kernels = {name: _objection(name) for name in KERNELS}
     gpu, built = _gpu(comm, not kernels["torch"])
     return Facts(
@@ -45,7 +56,18 @@ def ask(comm: MPI.Comm) -> Facts:
 
 
 def threads_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that say how many threads a rank has."""
+    """Return the variables that say how many threads a rank has.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        Of the rank.
+
+    Returns
+    -------
+    dict of str to str
+        Of THREAD_VARIABLES those that are set, and not to nothing.
+    """
     return {name: environment[name] for name in THREAD_VARIABLES if environment.get(name)}
 
 

@@ -28,7 +28,24 @@ EXIT_FOUND = 1
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0, or EXIT_FOUND."""
+    """Run the command. Collective.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Options, see `commands.add_parser`.
+    world : MPI.Comm
+        Of all ranks of the job; a duplicate of it is used.
+
+    Returns
+    -------
+    int
+        Exit code, on all ranks: 0, or EXIT_FOUND.
+
+    Raises
+    ------
+    AgreedError : on all ranks: --json cannot be written.
+    """
     with owned(world) as comm:
         with together(comm):
             if comm.rank == 0:
@@ -54,7 +71,22 @@ def _other_process(mine: Facts) -> bool:
 
 
 def text(everybody: Sequence[Facts], links: Sequence[LinkTime], wrong: Sequence[Finding]) -> str:
-    """Return what people read. Pure."""
+    """Return what people read. Pure.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+    links : sequence of LinkTime
+        Of the pairs that were timed, if any.
+    wrong : sequence of Finding
+        All that is wrong.
+
+    Returns
+    -------
+    str
+        Paragraphs, without a newline at the end.
+    """
     parts = [_rank_table(everybody), _said("MPI", everybody, _mpi_text)]
     parts += [_said("versions", everybody, _versions_text), _said("files", everybody, _files_text)]
     if links:
@@ -69,7 +101,22 @@ def text(everybody: Sequence[Facts], links: Sequence[LinkTime], wrong: Sequence[
 def figures(
     everybody: Sequence[Facts], links: Sequence[LinkTime], wrong: Sequence[Finding]
 ) -> dict[str, Any]:
-    """Return the same for --json. Pure."""
+    """Return the same for --json. Pure.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+    links : sequence of LinkTime
+        Of the pairs that were timed, if any.
+    wrong : sequence of Finding
+        All that is wrong.
+
+    Returns
+    -------
+    dict
+        With 'ranks', 'links' and 'findings'; seconds and bytes/s.
+    """
     return {
         "command": "doctor",
         "ranks": [asdict(one) for one in everybody],

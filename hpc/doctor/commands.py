@@ -9,7 +9,13 @@ from hpc.cli.shared_options import add_json
 
 
 def add_parser(engines: Any) -> None:
-    """Add `doctor` to the engines' subparsers."""
+    """Add `doctor` to the engines' subparsers.
+
+    Parameters
+    ----------
+    engines : argparse subparsers
+        Of `python -m hpc`.
+    """
     parser = engines.add_parser(
         "doctor",
         help="what the ranks run on, and what is wrong with it",

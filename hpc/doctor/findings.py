@@ -29,7 +29,20 @@ class Finding:
 
 
 def findings(everybody: Everybody, links: Sequence[LinkTime] = ()) -> list[Finding]:
-    """Return all that is wrong. everybody : of every rank, in order."""
+    """Return all that is wrong.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+    links : sequence of LinkTime
+        What messages take, where they were timed.
+
+    Returns
+    -------
+    list of Finding
+        In the order of CHECKS, then of `links`; empty where nothing is wrong.
+    """
     found: list[Finding] = []
     for check in CHECKS:
         found += check(everybody)
@@ -37,7 +50,18 @@ def findings(everybody: Everybody, links: Sequence[LinkTime] = ()) -> list[Findi
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
-    """Return ranks for people: 'rank 3', 'ranks 0-2, 5'."""
+    """Return ranks for people.
+
+    Parameters
+    ----------
+    ranks : iterable of int
+        In any order, none twice.
+
+    Returns
+    -------
+    str
+        'rank 3', 'ranks 0-2, 5'.
+    """
     spans: list[list[int]] = []
     for rank in sorted(ranks):
         if spans and spans[-1][1] == rank - 1:
@@ -50,7 +74,18 @@ def ranks_text(ranks: Iterable[int]) -> str:
 
 
 def foreign_launcher(everybody: Everybody) -> Iterator[Finding]:
-    """The mpirun of another MPI than mpi4py's."""
+    """The mpirun of another MPI than mpi4py's.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+
+    Yields
+    ------
+    Finding
+        One at most, by rank 0.
+    """
     one = everybody[0]
     if one.launch is not None and alone(one.launch, one.world):
         wrong, remedy = advice(one.launch, one.mpi.library, None).split(": ", 1)
@@ -58,7 +93,18 @@ def foreign_launcher(everybody: Everybody) -> Iterator[Finding]:
 
 
 def different_versions(everybody: Everybody) -> Iterator[Finding]:
-    """Ranks that do not run the same program with the same libraries."""
+    """Ranks that do not run the same program with the same libraries.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+
+    Yields
+    ------
+    Finding
+        One for each name whose versions differ.
+    """
     told = [one.versions | {"MPI": one.mpi.library} for one in everybody]
     for name in sorted(set().union(*told)):
         who: dict[str, list[int]] = defaultdict(list)
@@ -73,7 +119,18 @@ def different_versions(everybody: Everybody) -> Iterator[Finding]:
 
 
 def more_ranks_than_cores(everybody: Everybody) -> Iterator[Finding]:
-    """Ranks that wait would keep the cores from those that compute."""
+    """Ranks that wait would keep the cores from those that compute.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+
+    Yields
+    ------
+    Finding
+        One for each host of which that is known.
+    """
     for host, ours in _hosts(everybody).items():
         cores = _cores(ours)
         if len(ours) > len(cores) and any(one.mpi.yields is False for one in ours):
@@ -88,6 +145,16 @@ def bound_together(everybody: Everybody) -> Iterator[Finding]:
     """Ranks that share a core, or few, of more that the host has.
 
     Several cores for all ranks of a host are no binding but what the job was given.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+
+    Yields
+    ------
+    Finding
+        One for each set of cores that too many ranks are bound to.
     """
     for host, ours in _hosts(everybody).items():
         everything, total = _cores(ours), ours[0].host_cores
@@ -103,7 +170,18 @@ def bound_together(everybody: Everybody) -> Iterator[Finding]:
 
 
 def too_many_threads(everybody: Everybody) -> Iterator[Finding]:
-    """Threads of all ranks together against the cores that they may use."""
+    """Threads of all ranks together against the cores that they may use.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+
+    Yields
+    ------
+    Finding
+        Two at most for each host: no number is set; the numbers are too large.
+    """
     for host, ours in _hosts(everybody).items():
         cores, unset = _cores(ours), [o.rank for o in ours if "OMP_NUM_THREADS" not in o.threads]
         each = max(1, len(cores) // len(ours))
@@ -124,7 +202,18 @@ def too_many_threads(everybody: Everybody) -> Iterator[Finding]:
 
 
 def slow_kernel(everybody: Everybody) -> Iterator[Finding]:
-    """The compiled multiply is missing."""
+    """The compiled multiply is missing.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+
+    Yields
+    ------
+    Finding
+        One at most, for all ranks without numba.
+    """
     ranks = [one.rank for one in everybody if one.kernels.get("numba")]
     if ranks:
         why = next(one.kernels["numba"] for one in everybody if one.kernels.get("numba"))
@@ -136,7 +225,18 @@ def slow_kernel(everybody: Everybody) -> Iterator[Finding]:
 
 
 def shared_gpus(everybody: Everybody) -> Iterator[Finding]:
-    """Ranks that would take turns on a GPU, and a torch that sees none."""
+    """Ranks that would take turns on a GPU, and a torch that sees none.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+
+    Yields
+    ------
+    Finding
+        One for each GPU of several ranks, and one for all ranks of such a torch.
+    """
     who: dict[tuple[str, str], list[int]] = defaultdict(list)
     for one in everybody:
         if one.gpu is not None:
@@ -156,7 +256,18 @@ def shared_gpus(everybody: Everybody) -> Iterator[Finding]:
 
 
 def small_shared_memory(everybody: Everybody) -> Iterator[Finding]:
-    """/dev/shm holds what the ranks of a host send each other."""
+    """/dev/shm holds what the ranks of a host send each other.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+
+    Yields
+    ------
+    Finding
+        One for each host with less than SHM_BYTES a rank.
+    """
     for host, ours in _hosts(everybody).items():
         free = [one.shm_free for one in ours if one.shm_free is not None]
         if free and min(free) < SHM_BYTES * len(ours):
@@ -169,7 +280,18 @@ def small_shared_memory(everybody: Everybody) -> Iterator[Finding]:
 
 
 def unwritable_folders(everybody: Everybody) -> Iterator[Finding]:
-    """The home folder and that of compiled code."""
+    """The home folder and that of compiled code.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+
+    Yields
+    ------
+    Finding
+        One for each folder that some rank cannot write to.
+    """
     who: dict[str, list[int]] = defaultdict(list)
     for one in everybody:
         for folder, writable in one.folders.items():
@@ -183,7 +305,20 @@ def unwritable_folders(everybody: Everybody) -> Iterator[Finding]:
 
 
 def slow_links(everybody: Everybody, links: Sequence[LinkTime]) -> Iterator[Finding]:
-    """Messages that wait for something else than the network."""
+    """Messages that wait for something else than the network.
+
+    Parameters
+    ----------
+    everybody : sequence of Facts
+        Of every rank, in order.
+    links : sequence of LinkTime
+        What messages take.
+
+    Yields
+    ------
+    Finding
+        One for each pair whose small messages take more than SLOW_S seconds.
+    """
     for link in links:
         hosts = [everybody[rank].host for rank in link.ranks]
         if link.latency_s > SLOW_S:

@@ -27,7 +27,17 @@ Pair = tuple[int, int]
 def rounds(size: int) -> list[list[Pair]]:
     """Return which pairs are measured, round by round; pairs of a round share no rank. Pure.
 
-    Few ranks: every pair by itself. Many: the ring of neighbours, in two or three rounds.
+    Few ranks: every pair by itself. Many: the ring of neighbours, in three rounds.
+
+    Parameters
+    ----------
+    size : int
+        Ranks.
+
+    Returns
+    -------
+    list of list of (int, int)
+        Rounds of pairs, in each the lower rank first.
     """
     if size <= MOST_PAIRED:
         return [[pair] for pair in combinations(range(size), 2)]
@@ -36,9 +46,19 @@ def rounds(size: int) -> list[list[Pair]]:
 
 
 def time_links(comm: MPI.Comm) -> list[LinkTime]:
-    """Return what messages take between the pairs; on rank 0, else nothing. Collective.
+    """Return what messages take between the pairs of `rounds`. Collective.
 
     Ranks that are not at it sleep, so that they take no core from those that are.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of all ranks of the job.
+
+    Returns
+    -------
+    list of LinkTime
+        By their ranks, on rank 0; empty elsewhere.
     """
     resting, mine = Sleeping(), []
     for pairs in rounds(comm.size):

@@ -9,7 +9,13 @@ from hpc.io.errors import FormatError
 
 
 def check_archive(path: str | os.PathLike[str]) -> None:
-    """Raise FormatError for a zip archive that is damaged; other files pass."""
+    """Raise FormatError for a zip archive that is damaged; other files pass.
+
+    Parameters
+    ----------
+    path : str or path
+        A file; one that is not there or cannot be opened passes as well.
+    """
     try:
         if not zipfile.is_zipfile(path):
             return

@@ -63,17 +63,55 @@ class Index:
 
 
 def part_path(folder: Path, part: int) -> Path:
-    """Return the file of a part."""
+    """Return the file of a part.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the checkpoint.
+    part : int
+        From 0.
+
+    Returns
+    -------
+    Path
+        Whether there is such a file or not.
+    """
     return folder / f"part-{part:05d}.h5"
 
 
 def index_path(folder: Path) -> Path:
-    """Return the index file."""
+    """Return the index file.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the checkpoint.
+
+    Returns
+    -------
+    Path
+        Whether there is such a file or not.
+    """
     return folder / "index.h5"
 
 
 def write_part(folder: Path, part: int, arrays: Iterable[tuple[str, Array]]) -> Written:
-    """Write a part's arrays, one-dimensional and taken one by one; the folder is made if need be.
+    """Write a part's file, and wait until the disk has it.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the checkpoint; made if need be.
+    part : int
+        From 0.
+    arrays : iterable of (str, array)
+        Names and one-dimensional arrays, taken one by one.
+
+    Returns
+    -------
+    Written
+        Size and digest of the file.
 
     Raises
     ------
@@ -108,6 +146,11 @@ def _settled(path: Path) -> Written:
 def write_index(index: Index) -> None:
     """Write the index, aside and renamed: from here on the checkpoint is complete.
 
+    Parameters
+    ----------
+    index : Index
+        All its parts are written.
+
     Raises
     ------
     InputError, OSError : it cannot be written.
@@ -126,6 +169,16 @@ def write_index(index: Index) -> None:
 
 def read_index(folder: Path) -> Index:
     """Read an index.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the checkpoint.
+
+    Returns
+    -------
+    Index
+        As it was written; its parts are not looked at.
 
     Raises
     ------
@@ -164,11 +217,20 @@ def _step(file: h5py.File) -> int:
 
 
 def check_part(index: Index, part: int, whole: bool = True) -> None:
-    """Check that a part is the file that the index names; all of it, or only its size.
+    """Check that a part is the file that the index names.
+
+    Parameters
+    ----------
+    index : Index
+        Of the checkpoint.
+    part : int
+        From 0.
+    whole : bool
+        Read all of it; False: look only at its size.
 
     Raises
     ------
-    FormatError : missing, of another size, of other content.
+    FormatError : missing, no regular file, of another size, of other content.
     """
     path, expected = part_path(index.folder, part), index.parts[part]
     if not path.is_file():
@@ -184,6 +246,18 @@ def check_part(index: Index, part: int, whole: bool = True) -> None:
 @contextlib.contextmanager
 def opened_part(index: Index, part: int) -> Iterator[h5py.File]:
     """Open a part for reading.
+
+    Parameters
+    ----------
+    index : Index
+        Of the checkpoint.
+    part : int
+        From 0.
+
+    Yields
+    ------
+    h5py.File
+        One dataset for each array, by name.
 
     Raises
     ------

@@ -18,16 +18,34 @@ NAME = re.compile(r"checkpoint-([0-9]{6,12})")
 
 
 def checkpoint_path(root: Path, number: int) -> Path:
-    """Return the folder of a checkpoint."""
+    """Return the folder of a checkpoint.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of checkpoints.
+    number : int
+        From 1.
+
+    Returns
+    -------
+    Path
+        Whether there is such a folder or not.
+    """
     return root / f"checkpoint-{number:06d}"
 
 
 def make_root(root: Path) -> None:
     """Make the folder of checkpoints, if it is not there.
 
+    Parameters
+    ----------
+    root : Path
+        The folder; the one that holds it must be there.
+
     Raises
     ------
-    InputError : it cannot be made.
+    InputError : it cannot be made, is a file.
     """
     if root.exists() and not root.is_dir():
         raise InputError(f"--checkpoint {root}: is a file, expected a folder")
@@ -38,7 +56,13 @@ def make_root(root: Path) -> None:
 
 
 def check_root(root: Path) -> None:
-    """Raise InputError unless files can be written in the folder."""
+    """Raise InputError unless files can be written in the folder.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of checkpoints, as this rank sees it.
+    """
     if not root.is_dir():
         raise InputError(f"--checkpoint {root}: no such folder here; all ranks must share it")
     try:
@@ -48,13 +72,37 @@ def check_root(root: Path) -> None:
 
 
 def numbers(root: Path) -> list[int]:
-    """Return the numbers of all checkpoints, complete or not, the newest first."""
+    """Return the numbers of all checkpoints, complete or not, the newest first.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of checkpoints, which must be there.
+
+    Returns
+    -------
+    list of int
+        Descending.
+    """
     found = (NAME.fullmatch(path.name) for path in root.iterdir() if path.is_dir())
     return sorted((int(name[1]) for name in found if name), reverse=True)
 
 
 def differences(found: dict[str, Any], run: dict[str, Any]) -> str:
-    """Return how two runs differ, '' where they do not: 'batch 50, here 64; seed 1, here 0'."""
+    """Return how two runs differ.
+
+    Parameters
+    ----------
+    found : dict
+        A run by name, as an index has it.
+    run : dict
+        This run, as JSON would give it back.
+
+    Returns
+    -------
+    str
+        'batch 50, here 64; seed 1, here 0'; '' where they do not.
+    """
     names = [*run, *(name for name in found if name not in run)]
     return "; ".join(
         f"{name} {found.get(name)}, here {run.get(name)}"
@@ -67,7 +115,17 @@ def prune(root: Path, keep: int, newest: int, broken: Collection[int] = ()) -> N
     """Remove what the complete checkpoint `newest` makes superfluous.
 
     That is all older ones that are not complete, and of the complete ones all but `keep`.
-    broken : numbers of those that are known not to be.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of checkpoints.
+    keep : int
+        Complete ones that stay, `newest` included, at least 1.
+    newest : int
+        Number of a complete checkpoint; those with larger numbers stay.
+    broken : collection of int
+        Numbers of those that are known not to be complete, for all that their sizes say.
     """
     kept = 0
     for number in numbers(root):
@@ -93,7 +151,13 @@ def _looks_complete(path: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a checkpoint as far as that is possible, the index first: it is never half there."""
+    """Remove a checkpoint as far as that is possible, the index first: it is never half there.
+
+    Parameters
+    ----------
+    path : Path
+        Of the checkpoint, which need not be there.
+    """
     with contextlib.suppress(OSError):
         index_path(path).unlink(missing_ok=True)
         shutil.rmtree(path, ignore_errors=True)

@@ -36,7 +36,12 @@ _partials: set[Path] = set()
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise InputError now if `path` could not be written later."""
+    """Raise InputError now if `path` could not be written later.
+
+    Parameters
+    ----------
+    path : file to write; a file is made beside it and removed.
+    """
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target}: is a folder; expected the name of a file to write")
@@ -56,7 +61,16 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def partial_name(path: str | os.PathLike[str]) -> Path:
-    """Return the name beside `path` under which a file is written before it is renamed."""
+    """Return the name beside `path` under which a file is written before it is renamed.
+
+    Parameters
+    ----------
+    path : file to write.
+
+    Returns
+    -------
+    With this process's number in it.
+    """
     target = Path(path)
     return target.with_name(f"{target.name}.partial-{os.getpid()}")
 
@@ -65,6 +79,9 @@ def partial_name(path: str | os.PathLike[str]) -> Path:
 def written_aside(path: str | os.PathLike[str], keep: bool = True) -> Iterator[Path]:
     """Yield a name to write to; rename it to `path` on success, remove it on any exception.
 
+    Parameters
+    ----------
+    path : file to write.
     keep : False for what is needed only while the block runs: then it is removed in any case.
 
     Raises
@@ -99,6 +116,10 @@ def _named_when_full(path: str | os.PathLike[str]) -> Iterator[None]:
 def folder_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a new folder to write to; rename it to `path` on success, else remove it.
 
+    Parameters
+    ----------
+    path : folder to make.
+
     Raises
     ------
     InputError : `path` is there and no empty folder; what is in it cannot be written.
@@ -131,7 +152,13 @@ def remove_partials() -> None:
 
 @contextlib.contextmanager
 def create(path: str | os.PathLike[str], kind: str, version: int) -> Iterator[h5py.File]:
-    """Write a file of format `relaycut-KIND`: yields it open, renames it into place at the end."""
+    """Write a file of format `relaycut-KIND`: yields it open, renames it into place at the end.
+
+    Parameters
+    ----------
+    path : file to write; for what is raised see `written_aside`.
+    kind, version : of the format.
+    """
     with (
         written_aside(path) as partial,
         sink(partial) as raw,
@@ -146,6 +173,11 @@ def create(path: str | os.PathLike[str], kind: str, version: int) -> Iterator[h5
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str], kind: str, version: int) -> Iterator[h5py.File]:
     """Open a file of format `relaycut-KIND` for reading.
+
+    Parameters
+    ----------
+    path : file of ours.
+    kind, version : of the format; the newest version that can be read.
 
     Raises
     ------
@@ -219,7 +251,15 @@ def _check_format(file: h5py.File, path: str | os.PathLike[str], kind: str, vers
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the kind of one of our files: 'network', 'plan', 'samples', 'sharded' ...
+    """Return the kind of one of our files.
+
+    Parameters
+    ----------
+    path : file of ours.
+
+    Returns
+    -------
+    'network', 'plan', 'samples', 'sharded' ...
 
     Raises
     ------
@@ -233,13 +273,27 @@ def format_of(path: str | os.PathLike[str]) -> str:
 
 
 def put_text(file: h5py.File, name: str, value: str) -> None:
-    """Store text as an attribute of fixed length: it lies in the header and its checksum."""
+    """Store text as an attribute of fixed length: it lies in the header and its checksum.
+
+    Parameters
+    ----------
+    file, name : where.
+    value : the text, stored as UTF-8.
+    """
     data = value.encode()
     file.attrs.create(name, np.bytes_(data), dtype=f"S{max(1, len(data))}")
 
 
 def text(file: h5py.File, name: str) -> str:
     """Return a text attribute.
+
+    Parameters
+    ----------
+    file, name : where.
+
+    Returns
+    -------
+    The text.
 
     Raises
     ------
@@ -257,6 +311,14 @@ def text(file: h5py.File, name: str) -> str:
 def mapping(file: h5py.File, name: str) -> Any:
     """Return what a text attribute says in JSON.
 
+    Parameters
+    ----------
+    file, name : where.
+
+    Returns
+    -------
+    A dict, or whatever else it says: that is not checked.
+
     Raises
     ------
     FormatError : missing or not JSON.
@@ -269,7 +331,21 @@ def mapping(file: h5py.File, name: str) -> Any:
 
 
 def put(file: h5py.File, name: str, array: np.ndarray[Any, Any]) -> h5py.Dataset:
-    """Store a whole array with a checksum (an empty one has nothing to check)."""
+    """Store a whole array with a checksum (an empty one has nothing to check).
+
+    Parameters
+    ----------
+    file, name : where; there is none of that name.
+    array : of any shape and dtype.
+
+    Returns
+    -------
+    The dataset.
+
+    Raises
+    ------
+    OSError : a write to an open file has failed before, see `sink.check_sinks`.
+    """
     check_sinks()
     array = np.ascontiguousarray(array)
     if array.size == 0:
@@ -278,7 +354,16 @@ def put(file: h5py.File, name: str, array: np.ndarray[Any, Any]) -> h5py.Dataset
 
 
 def appendable(file: h5py.File, name: str, dtype: Any) -> h5py.Dataset:
-    """Create an empty one-dimensional dataset to be filled by `append`."""
+    """Create an empty one-dimensional dataset to be filled by `append`.
+
+    Parameters
+    ----------
+    file, name, dtype : where; there is none of that name.
+
+    Returns
+    -------
+    The dataset, (0,).
+    """
     length = CHUNK_BYTES // np.dtype(dtype).itemsize
     return file.create_dataset(
         name, shape=(0,), maxshape=(None,), chunks=(length,), dtype=dtype, fletcher32=True
@@ -286,7 +371,17 @@ def appendable(file: h5py.File, name: str, dtype: Any) -> h5py.Dataset:
 
 
 def preallocated(file: h5py.File, name: str, length: int, dtype: Any) -> h5py.Dataset:
-    """Create a one-dimensional dataset of known length to be filled range by range."""
+    """Create a one-dimensional dataset of known length to be filled range by range.
+
+    Parameters
+    ----------
+    file, name, dtype : where; there is none of that name.
+    length : numbers, 0 or more.
+
+    Returns
+    -------
+    The dataset, (length,).
+    """
     if length == 0:
         return file.create_dataset(name, shape=(0,), dtype=dtype)
     items = min(length, CHUNK_BYTES // np.dtype(dtype).itemsize)
@@ -294,7 +389,13 @@ def preallocated(file: h5py.File, name: str, length: int, dtype: Any) -> h5py.Da
 
 
 def append(dataset: h5py.Dataset, array: np.ndarray[Any, Any]) -> None:
-    """Add `array` at the end of an appendable dataset."""
+    """Add `array` at the end of an appendable dataset.
+
+    Parameters
+    ----------
+    dataset : from `appendable`.
+    array : (items,), of the same dtype.
+    """
     check_sinks()
     start = dataset.shape[0]
     dataset.resize((start + len(array),))
@@ -305,7 +406,17 @@ def append(dataset: h5py.Dataset, array: np.ndarray[Any, Any]) -> None:
 def dataset(
     file: h5py.File, name: str, dtypes: tuple[str, ...], shape: tuple[int | None, ...]
 ) -> h5py.Dataset:
-    """Return dataset `name` after checking its dtype and shape (None: any length).
+    """Return a dataset after checking its dtype and shape.
+
+    Parameters
+    ----------
+    file, name : where.
+    dtypes : names of those that it may have: 'int64'.
+    shape : that it must have; None: any length.
+
+    Returns
+    -------
+    The dataset, nothing of it read.
 
     Raises
     ------
@@ -331,6 +442,15 @@ def dataset(
 
 def read(dataset: h5py.Dataset, *spans: slice) -> np.ndarray[Any, Any]:
     """Return a range of a dataset; HDF5 checks the checksums.
+
+    Parameters
+    ----------
+    dataset : of an open file.
+    *spans : a slice for each of the first axes; none: all of it.
+
+    Returns
+    -------
+    An array of its dtype.
 
     Raises
     ------

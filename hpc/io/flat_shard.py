@@ -37,7 +37,18 @@ LAYER_FIELDS, LINK_FIELDS, TARGET_FIELDS = 5, 4, 2
 
 
 def flatten(shard: Shard) -> Flat:
-    """Return a shard's flat arrays, by name in the order of FLAT."""
+    """Return a shard's flat arrays.
+
+    Parameters
+    ----------
+    shard : Shard
+        Of one rank.
+
+    Returns
+    -------
+    dict of str to array
+        One-dimensional copies, by name in the order of FLAT, see `hpc.io.sharded`.
+    """
     layers = shard.layers
     every = [part for layer in layers for part in (layer.core, *layer.parts)]
     remote = [part for layer in layers for part in layer.parts]
@@ -62,7 +73,18 @@ def flatten(shard: Shard) -> Flat:
 
 
 def flat_dtypes(dtype: npt.DTypeLike) -> dict[str, npt.DTypeLike]:
-    """Return the dtype of each flat array of a network with weights of `dtype`."""
+    """Return the dtype of each flat array.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the network's weights.
+
+    Returns
+    -------
+    dict of str to dtype
+        By name in the order of FLAT.
+    """
     return {**INTEGERS, **dict.fromkeys(FLOATING, dtype)}
 
 
@@ -82,7 +104,19 @@ def unflatten(flat: Flat, header: NetworkHeader, parts: int, rank: int) -> Shard
 
     Parameters
     ----------
-    flat : the arrays by name. header : of the network. parts : P.
+    flat : dict of str to array
+        The arrays by name, of the dtypes of `flat_dtypes`.
+    header : NetworkHeader
+        Of the whole network.
+    parts : int
+        Ranks, P.
+    rank : int
+        Whose shard it is, from 0.
+
+    Returns
+    -------
+    Shard
+        Made of views into `flat`.
 
     Raises
     ------
@@ -229,12 +263,18 @@ def check_lists(
 
     Parameters
     ----------
-    values : the lists. lengths : (lists,) their lengths, summing to len(values).
-    low, high : the range of each list, or of all.
+    values : (values,) int32 or int64 array
+        The lists.
+    lengths : (lists,) int64 array
+        Their lengths, summing to len(values).
+    low, high : int or (lists,) int64 array
+        The range of all, or of each list.
+    where : str
+        Begins the message.
 
     Raises
     ------
-    FormatError : begins with `where`.
+    FormatError : a list that descends, repeats or leaves its range.
     """
     if not len(values):
         return

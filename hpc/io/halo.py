@@ -67,7 +67,20 @@ class CutLayer:
 
 
 def owned_ids(owners: Ints, rank: int) -> Ints:
-    """Return the neurons of a level that `rank` owns, ascending: its local numbering."""
+    """Return the neurons of a level that `rank` owns: its local numbering.
+
+    Parameters
+    ----------
+    owners : (n,) int32 array
+        Owner of each neuron.
+    rank : int
+        From 0.
+
+    Returns
+    -------
+    (n_loc,) int32 array
+        Global ids, ascending.
+    """
     return np.flatnonzero(owners == rank).astype(np.int32)
 
 
@@ -76,9 +89,21 @@ def cut_layer(indptr: Longs, columns: Ints, data: Floats, owners_in: Ints, rank:
 
     Parameters
     ----------
-    indptr, columns, data : the rank's rows as CSR; columns are global, sorted in each row.
-    owners_in : (n_in,) owner of each column.
-    rank : the rank whose rows these are.
+    indptr : (rows + 1,) int64 array
+        Row pointers of the rank's rows.
+    columns : (nnz,) int32 array
+        Global, sorted in each row.
+    data : (nnz,) float array
+        The weights.
+    owners_in : (n_in,) int32 array
+        Owner of each column.
+    rank : int
+        The rank whose rows these are.
+
+    Returns
+    -------
+    CutLayer
+        With columns in x_ext numbering; copies.
     """
     own = owned_ids(owners_in, rank)
     halo = _halo_ids(columns, owners_in, rank)
@@ -128,7 +153,26 @@ def _part(source: int, rows: Ints, row_of: Ints, columns: Ints, data: Floats) ->
 def needing_ranks(
     indptr: Longs, columns: Ints, owners_out: Ints, n_in: int, parts: int
 ) -> sparse.csr_array:
-    """Return the (P, n_in) pattern of which rank has a row with a weight in which column."""
+    """Return the pattern of which rank has a row with a weight in which column.
+
+    Parameters
+    ----------
+    indptr : (n_out + 1,) int64 array
+        Row pointers of the layer.
+    columns : (nnz,) int32 array
+        Of its weights.
+    owners_out : (n_out,) int32 array
+        Owner of each row.
+    n_in : int
+        Columns that there are.
+    parts : int
+        Ranks, P.
+
+    Returns
+    -------
+    (P, n_in) csr_array of float32
+        In how many of its rows a rank has such a weight; no entry where in none.
+    """
     n_out = len(owners_out)
     ones = np.ones(max(n_out, len(columns)), np.float32)
     gather = sparse.csr_array((ones[:n_out], (owners_out, np.arange(n_out))), shape=(parts, n_out))
@@ -139,10 +183,26 @@ def needing_ranks(
 def layer_pairs(
     indptr: Longs, columns: Ints, owners_out: Ints, owners_in: Ints, parts: int
 ) -> tuple[Longs, Longs, Longs]:
-    """Return every word of one layer as (sender, receiver, column), three (words,) int64 arrays.
+    """Return every word of one layer as (sender, receiver, column).
 
     Column j is sent by its owner to each other rank that has a row with column j. Sorted by
     receiver, then sender, then column: the order on the wire.
+
+    Parameters
+    ----------
+    indptr : (n_out + 1,) int64 array
+        Row pointers of the layer.
+    columns : (nnz,) int32 array
+        Of its weights.
+    owners_out, owners_in : (n_out,) and (n_in,) int32 array
+        Owner of each row, and of each column.
+    parts : int
+        Ranks, P.
+
+    Returns
+    -------
+    sender, receiver, column : (words,) int64 array
+        Of one input, forward.
     """
     pairs = needing_ranks(indptr, columns, owners_out, len(owners_in), parts).tocoo()
     receiver, column = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
@@ -155,9 +215,25 @@ def layer_pairs(
 def layer_traffic(
     indptr: Longs, columns: Ints, owners_out: Ints, owners_in: Ints, parts: int
 ) -> tuple[Longs, Longs, Longs]:
-    """Return what each rank sends for one layer and holds of it: words, messages, edges, (P,) each.
+    """Return what each rank sends for one layer, forward, for one input, and holds of it.
 
     Paper: the connectivity cut (its equation 1), counted by sending rank.
+
+    Parameters
+    ----------
+    indptr : (n_out + 1,) int64 array
+        Row pointers of the layer.
+    columns : (nnz,) int32 array
+        Of its weights.
+    owners_out, owners_in : (n_out,) and (n_in,) int32 array
+        Owner of each row, and of each column.
+    parts : int
+        Ranks, P.
+
+    Returns
+    -------
+    words, messages, edges : (P,) int64 array
+        Activations and messages sent, weights held, by rank.
     """
     edges = np.bincount(owners_out, weights=np.diff(indptr), minlength=parts).astype(np.int64)
     needs = needing_ranks(indptr, columns, owners_out, len(owners_in), parts).tocoo()

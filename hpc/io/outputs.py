@@ -40,7 +40,18 @@ def _paths(options: Mapping[str, object]) -> Iterator[tuple[str, str | os.PathLi
 
 
 def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Return whether two names are of one file, which need not be there."""
+    """Return whether two names are of one file, which need not be there.
+
+    Parameters
+    ----------
+    one, other : str or path
+        Names; links are followed.
+
+    Returns
+    -------
+    bool
+        By the file system where both are there, else by the names.
+    """
     try:
         return os.path.samefile(one, other)
     except (OSError, ValueError):  # one of them is not there

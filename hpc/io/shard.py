@@ -76,12 +76,42 @@ class Shard:
 
 
 def build_shard(layers: Iterable[Layer], plan: Plan, rank: int) -> Shard:
-    """Return the share of `rank`, from all layers in one process."""
+    """Return the share of one rank, from all layers in one process.
+
+    Parameters
+    ----------
+    layers : iterable of Layer
+        The whole network, in order; taken one by one.
+    plan : Plan
+        Its cut.
+    rank : int
+        0..plan.parts-1.
+
+    Returns
+    -------
+    Shard
+        With copies of its weights.
+    """
     return build_shards(layers, plan, range(rank, rank + 1))[0]
 
 
 def build_shards(layers: Iterable[Layer], plan: Plan, ranks: Sequence[int]) -> list[Shard]:
-    """Return the shares of some ranks, from one pass over the layers."""
+    """Return the shares of some ranks, from one pass over the layers.
+
+    Parameters
+    ----------
+    layers : iterable of Layer
+        The whole network, in order; taken one by one.
+    plan : Plan
+        Its cut.
+    ranks : sequence of int
+        Of 0..plan.parts-1.
+
+    Returns
+    -------
+    list of Shard
+        In the order of `ranks`, with copies of their weights.
+    """
     built: list[tuple[LayerShard, ...]] = []
     dtype = np.dtype(np.float32)
     for k, layer in enumerate(layers):
@@ -145,9 +175,22 @@ def _sent_by(
 def sends_of(
     rank: int, pairs: tuple[Longs, Longs, Longs], own: Ints
 ) -> tuple[tuple[int, Ints], ...]:
-    """Return what `rank` sends in a layer: (destination, local rows) from `halo.layer_pairs`.
+    """Return what `rank` sends in a layer.
 
-    own : global ids of the rank's own rows of x^{k-1}, ascending.
+    Parameters
+    ----------
+    rank : int
+        From 0.
+    pairs : three (words,) int64 arrays
+        Sender, receiver and column in the order of `halo.layer_pairs`; at least all words that
+        `rank` sends.
+    own : (n_in,) int32 array
+        Global ids of the rank's own rows of x^{k-1}, ascending.
+
+    Returns
+    -------
+    tuple of (int, (rows,) int32 array)
+        Destination, ascending, and the own rows that it gets, in local numbering.
     """
     sender, receiver, column = pairs
     mine = sender == rank

@@ -19,6 +19,13 @@ _open: list[Sink] = []
 class Sink(io.FileIO):
     """A new file for h5py's driver of Python file objects.
 
+    Parameters
+    ----------
+    path : str or path
+        File to write; one that is there is emptied.
+
+    Attributes
+    ----------
     error : what the first write that failed raised, or None.
     """
 
@@ -27,7 +34,18 @@ class Sink(io.FileIO):
         super().__init__(path, "w+")
 
     def write(self, data: Any) -> int:
-        """Write all of it, unless a write has failed."""
+        """Write all of it, unless a write has failed.
+
+        Parameters
+        ----------
+        data : bytes-like
+            Contiguous.
+
+        Returns
+        -------
+        int
+            Its bytes, written or not: HDF5 is to go on.
+        """
         left = memoryview(data).cast("B")
         size = len(left)
         try:
@@ -38,7 +56,18 @@ class Sink(io.FileIO):
         return size
 
     def truncate(self, size: int | None = None) -> int:
-        """Set the file's length, unless a write has failed."""
+        """Set the file's length, unless a write has failed.
+
+        Parameters
+        ----------
+        size : int or None
+            Bytes; None: up to the current position.
+
+        Returns
+        -------
+        int
+            The length asked for, reached or not.
+        """
         try:
             if self.error is None:
                 return super().truncate(size)
@@ -57,6 +86,16 @@ class Sink(io.FileIO):
 @contextmanager
 def sink(path: str | os.PathLike[str]) -> Iterator[Sink]:
     """Yield a file to write to, and close it.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write.
+
+    Yields
+    ------
+    Sink
+        Which `check_sinks` looks at as long as the block runs.
 
     Raises
     ------
