@@ -11,7 +11,19 @@ Floats = npt.NDArray[np.floating]
 
 
 def activate(z: Floats, bias: Floats, activation: str, clip: float) -> None:
-    """Replace z by f(z + bias). z : (rows, width); bias : (rows,)."""
+    """Replace z by f(z + bias).
+
+    Parameters
+    ----------
+    z : (rows, width) float array
+        One panel, overwritten.
+    bias : (rows,) float array
+        Added to every column.
+    activation : str
+        'relu', 'clipped-relu', 'sigmoid' or 'tanh'; with any other name f is the identity.
+    clip : float
+        Upper limit of 'clipped-relu'; the others have none.
+    """
     z += bias[:, None]
     if activation == "relu":
         np.maximum(z, 0, out=z)
@@ -40,9 +52,26 @@ CURVES: dict[str, Callable[[Floats], None]] = {"sigmoid": _sigmoid, "tanh": _tan
 def multiply_by_derivative(
     delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
 ) -> None:
-    """Multiply delta by f'(z), written in terms of x = f(z). All (rows, width).
+    """Multiply delta by f'(z), written in terms of x = f(z).
 
     At the kinks the derivative is 0, as torch's relu has it.
+
+    Parameters
+    ----------
+    delta : (rows, width) float array
+        Overwritten by the product.
+    x : (rows, width) float array
+        Output of the activation.
+    activation : str
+        'identity', which changes nothing, or one of those of `activate`.
+    clip : float
+        Upper limit of 'clipped-relu'; the others have none.
+    scratch : flat float array
+        At least rows · width numbers, overwritten.
+
+    Raises
+    ------
+    KeyError : another activation.
     """
     if activation != "identity":
         slope = scratch[: delta.size].reshape(delta.shape)

@@ -30,10 +30,20 @@ class AveragedGradient:
         self._sums = PlannedSums(peers, [*self._levels, self._delta])
 
     def fill(self, current: TrainingPass | None, weight: float) -> Backward:
-        """Return the backward pass with the means in place. Collective.
+        """Return the backward pass with the means in place. Collective over the replicas.
 
-        current : the forward pass of this replica's samples, with δ^L of the minibatch's mean
-            loss in `slope`; None where it has no sample. weight : their share of the minibatch.
+        Parameters
+        ----------
+        current : TrainingPass or None
+            Of this replica's samples, with δ^L of the minibatch's mean loss in `slope`; None where
+            it has no sample.
+        weight : float
+            Share of the minibatch that these samples are, in [0, 1].
+
+        Returns
+        -------
+        Backward
+            The pass of one column, the same at every call.
         """
         if current is None:
             for level in (*self._levels, self._delta):

@@ -63,10 +63,13 @@ class Backward:
             self.layers.append(made)
 
     def run(self, update: Update) -> None:
-        """Run all layers, last first.
+        """Run all layers, last first. Collective over the ranks of the runtime.
 
-        update : called with each layer's number (0-based) once its gradient is complete and
-            its weights are no longer needed in this step.
+        Parameters
+        ----------
+        update : callable
+            Called with each layer's number (0-based) once its gradient is complete and its weights
+            are no longer needed in this step.
         """
         for layer in reversed(self.layers):
             layer.run(update)
@@ -85,7 +88,27 @@ class Backward:
 class BackwardLayer:
     """One layer: its gradient from δ and x_ext and, after `relay`, δ of the level below.
 
-    delta : (panels, n_out, width) own rows of δ. x_ext : (panels, n_ext, width).
+    Parameters
+    ----------
+    runtime : Runtime
+        What all layers of the pass share.
+    buffers : Buffers
+        Room for what is received, shared with the layers that run before and after.
+    turn : int
+        The layer's number, 0-based; picks its buffers among those used in turn.
+    layer : LayerShard
+        This rank's share of the layer.
+    parameters : LayerParameters
+        `run` overwrites the gradients.
+    x_ext : (panels, n_ext, width) float array
+        The level below, as the forward pass left it.
+    delta : (panels, n_out, width) float array
+        Own rows of δ.
+
+    Attributes
+    ----------
+    exchange : Exchange or None
+        Of the partial sums; None until `relay`.
     """
 
     def __init__(
@@ -104,7 +127,17 @@ class BackwardLayer:
         self.exchange: Exchange | None = None
 
     def relay(self, ring: SendRing, sums: Floats, below: LayerShard) -> None:
-        """Plan the propagation into `sums`, (panels, n_ext, width), a buffer of `ring`."""
+        """Plan the propagation into `sums`. Not called for the first layer: nothing is below.
+
+        Parameters
+        ----------
+        ring : SendRing
+            The buffers of δ of all levels, used in turn.
+        sums : (panels, n_ext, width) float array
+            A buffer of `ring`: partial sums by halo row, and in the own rows δ of the level below.
+        below : LayerShard
+            The layer below, whose activation is differentiated.
+        """
         panels, _, width = sums.shape
         self._ring, self._sums, self._below = ring, sums, below
         self._users = partial(ring.receivers, self._turn)
@@ -117,7 +150,13 @@ class BackwardLayer:
         )
 
     def run(self, update: Update) -> None:
-        """Run the layer; see `Backward.run`."""
+        """Run the layer; see `Backward.run`.
+
+        Parameters
+        ----------
+        update : callable
+            Called with this layer's number while its messages move.
+        """
         self._runtime.standing.at("backward", self._turn)
         if self.exchange is None:
             self._gradient()

@@ -16,7 +16,18 @@ from hpc.spdnn.vectors import zeros
 
 
 def product_types(dtype):
-    """Return the argument types of `multiply` and of its twin in `lookup_loops`."""
+    """Return the argument types of `multiply` and of its twin in `lookup_loops`.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        float32, or float64, of weights and sums.
+
+    Returns
+    -------
+    tuple
+        Numba types, in the order of the parameters of `multiply`.
+    """
     number = types.float32 if dtype == np.float32 else types.float64
     floats, ints, integer, limit = number[::1], types.int32[::1], types.intp, types.float64
     span = types.UniTuple(integer, 2)
@@ -27,15 +38,42 @@ def product_types(dtype):
 
 
 def signatures(dtype):
-    """Return the argument types of each loop for float32 or float64."""
+    """Return the argument types of each loop for float32 or float64.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Returns
+    -------
+    dict of str to tuple
+        Numba types of the parameters by the loop's name.
+    """
     return {"multiply": product_types(dtype)}
 
 
 def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scratch):
     """Set rows of z to W x, or add W x to them, for x of bits; finish those that are complete.
 
-    weights, output, panels : as in `numba_loops.multiply`, for all rows. columns : (first,
-    stop) of x that have weights here. scratch : not used.
+    Parameters
+    ----------
+    weights, output : tuples
+        As in `numba_loops.multiply`, for all rows.
+    words : flat uint64 array
+        x as bits: a word of 64 columns a row.
+    x_pitch : int
+        Words from one panel to the next.
+    z : flat float array
+        The outputs, in panels of width 64.
+    z_pitch : int
+        Numbers from one panel to the next.
+    panels : tuple of int
+        (first, stop) to work on.
+    columns : tuple of int
+        (first, stop) of the rows of x that have weights here.
+    scratch : flat uint32 array
+        Not used.
     """
     indptr, indices, data = weights
     places, last, bias, low, high, add_to = output

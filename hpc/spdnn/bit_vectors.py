@@ -22,7 +22,16 @@ LANES = LANES_TYPE.code
 
 @intrinsic
 def load_lanes(typing: Any, array: Any, offset: Any) -> Any:
-    """load_lanes(array, offset): sixteen 32-bit numbers from a flat array."""
+    """load_lanes(array, offset): sixteen 32-bit numbers from a flat array.
+
+    Parameters
+    ----------
+    typing, array, offset : numba's context, types of a uint32 array and of an intp
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return loaded(context, builder, signature.args[0], arguments, LANES, 4)
@@ -32,7 +41,16 @@ def load_lanes(typing: Any, array: Any, offset: Any) -> Any:
 
 @intrinsic
 def store_lanes(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
-    """store_lanes(array, offset, lanes): write sixteen 32-bit numbers to a flat array."""
+    """store_lanes(array, offset, lanes): write sixteen 32-bit numbers to a flat array.
+
+    Parameters
+    ----------
+    typing, array, offset, lanes : numba's context, types of a uint32 array, an intp and LANES_TYPE
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at = address(context, builder, signature.args[0], *arguments[:2])
@@ -44,7 +62,16 @@ def store_lanes(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
 
 @intrinsic
 def spread_words(typing: Any, low: Any, high: Any) -> Any:
-    """spread_words(low, high): two words of 64 columns as lanes; bit 16 + 4 j is high's."""
+    """spread_words(low, high): two words of 64 columns as lanes; bit 16 + 4 j is high's.
+
+    Parameters
+    ----------
+    typing, low, high : numba's context, uint64 twice
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         total = ir.Constant(LANES, [0] * 16)
@@ -65,7 +92,16 @@ def spread_words(typing: Any, low: Any, high: Any) -> Any:
 
 @intrinsic
 def join(typing: Any, one: Any, two: Any, three: Any, four: Any) -> Any:
-    """join(one, two, three, four): number j of each lane is bit 4 j of the four, first lowest."""
+    """join(one, two, three, four): number j of each lane is bit 4 j of the four, first lowest.
+
+    Parameters
+    ----------
+    typing, one, two, three, four : numba's context, LANES_TYPE four times
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         shifted = [
@@ -79,7 +115,17 @@ def join(typing: Any, one: Any, two: Any, three: Any, four: Any) -> Any:
 
 @intrinsic
 def sums_of(typing: Any, like: Any, one: Any, two: Any, three: Any, four: Any) -> Any:
-    """sums_of(array, one, ..., four): the sum, for i in 0..15, of the weights at i's set bits."""
+    """sums_of(array, one, ..., four): the sum, for i in 0..15, of the weights at i's set bits.
+
+    Parameters
+    ----------
+    typing, like, one, two, three, four : numba's context, type of an array, four of its numbers'
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+        The result has 16 lanes of the array's dtype.
+    """
     kind = Vector(like.dtype, 16)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -100,7 +146,18 @@ def sums_of(typing: Any, like: Any, one: Any, two: Any, three: Any, four: Any) -
 def add_picked(typing: Any, total: Any, sums: Any, numbers: Any, first: Any) -> Any:
     """add_picked(total, sums, numbers, first): add sums[number j] for j = first..first+3.
 
-    total : 64 columns. Needs AVX-512.
+    Needs AVX-512, and float32.
+
+    Parameters
+    ----------
+    typing : numba's typing context
+    total : type of a vector of 64 columns
+    sums, numbers : types of what `sums_of` and `join` give
+    first : type of a literal, 0 or 4: which panel of the two
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
     """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -118,7 +175,16 @@ def add_picked(typing: Any, total: Any, sums: Any, numbers: Any, first: Any) -> 
 
 @intrinsic
 def add_where(typing: Any, total: Any, word: Any, weight: Any) -> Any:
-    """add_where(total, word, weight): add it to those of 64 columns whose bit is set."""
+    """add_where(total, word, weight): add it to those of 64 columns whose bit is set.
+
+    Parameters
+    ----------
+    typing, total, word, weight : numba's context, types of 64 columns, a uint64 and a number
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         total, word, weight = arguments

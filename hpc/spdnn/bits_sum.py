@@ -27,7 +27,13 @@ WORD = 64
 
 
 class BitsSum(FusedSum):
-    """`LayerSum` of a level of words, (panels, n_ext, 1) uint64, into panels of width WORD."""
+    """`LayerSum` of a level of words, (panels, n_ext, 1) uint64, into panels of width WORD.
+
+    Parameters
+    ----------
+    *planned : tuple
+        What `FusedSum` takes, in its order; levels[0] is of words, levels[1] of width WORD.
+    """
 
     def __init__(self, *planned: Any) -> None:
         super().__init__(*planned)
@@ -64,9 +70,18 @@ class BitsSum(FusedSum):
 
 
 def fill_words(raw: npt.NDArray[np.uint8], first: int, columns: int, words: Words) -> None:
-    """Fill the first rows of words, (panels, n_ext, 1), from stored bits, (rows, bytes).
+    """Fill the first rows of words from stored bits; bits beyond the last column become zeros.
 
-    first : bit of a row's first column, 0..7.
+    Parameters
+    ----------
+    raw : (rows, bytes) uint8 array
+        Inputs as a samples file stores them, eight columns a byte, lowest bit first.
+    first : int
+        Bit of a row's first column, 0..7.
+    columns : int
+        How many columns follow.
+    words : (panels, n_ext, 1) uint64 array
+        Overwritten in its first `rows` rows, 64 columns a word.
     """
     numbers, pitch = flat(words)
     _word_loops().fill_words(np.ascontiguousarray(raw), first, columns, numbers, pitch)
@@ -77,7 +92,18 @@ def _word_loops() -> SimpleNamespace:
 
 
 def countable(weights: Weights) -> bool:
-    """Return whether every row has equal weights, and few enough to count."""
+    """Return whether every row has equal weights, and few enough to count.
+
+    Parameters
+    ----------
+    weights : Weights
+        Of one part.
+
+    Returns
+    -------
+    bool
+        Whether no row has more than MOST_COUNTED weights, or two that differ.
+    """
     lengths = np.diff(weights.indptr)
     if lengths.max(initial=0) > MOST_COUNTED:
         return False

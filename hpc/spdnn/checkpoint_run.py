@@ -43,7 +43,27 @@ def checkpoints(
 ) -> Iterator[tuple[Keeper, Position]]:
     """Yield what keeps checkpoints, and the place to begin at; loads what is there. Collective.
 
-    run : what the run is, besides its network. epochs : of the run.
+    Parameters
+    ----------
+    ranks : Replicas
+        All ranks of the training; the first replica keeps weights, the others hold the same.
+    options : CheckpointOptions or None
+        Where, how often and how many; None: none are kept.
+    run : dict
+        What the run is, besides its network: from `describe`.
+    shard : Shard
+        This rank's share, with the weights at the start.
+    parameters : sequence of LayerParameters
+        Per layer; overwritten by those of the checkpoint that is gone on from.
+    rule : Optimizer
+        Its slots and its step are overwritten likewise.
+    epochs : int
+        Of the run.
+
+    Yields
+    ------
+    tuple of Checkpoints or NoCheckpoints, and Position
+        The position is updated by the caller and read when a checkpoint is made.
 
     Raises
     ------
@@ -83,7 +103,21 @@ def describe(
 ) -> dict[str, Any]:
     """Return what makes a training another one: all but the number of epochs. Pure.
 
-    options : `TrainOptions`.
+    Parameters
+    ----------
+    shard : Shard
+        For the dtype.
+    options : TrainOptions
+        As asked.
+    n_samples : int
+        Of the training file, held-out ones among them.
+    labels : (n_samples,) int32 array
+        A hash of them is taken.
+
+    Returns
+    -------
+    dict
+        Numbers and words by name, the same on all ranks.
     """
     asked = {name: value for name, value in asdict(options).items() if name != "epochs"}
     digest = hashlib.blake2b(np.ascontiguousarray(labels).tobytes(), digest_size=8).hexdigest()
@@ -91,7 +125,20 @@ def describe(
 
 
 def weights_digest(comm: MPI.Comm, shard: Shard) -> int:
-    """Return a number of all weights and biases, however they are cut. Collective."""
+    """Return a number of all weights and biases, however they are cut. Collective.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the ranks that hold the network once.
+    shard : Shard
+        This rank's share.
+
+    Returns
+    -------
+    int
+        Sum modulo 2⁶⁴ over weights and biases of a hash of place and value; on all ranks.
+    """
     total = np.zeros(1, np.uint64)
     for k, layer in enumerate(shard.layers):
         row_of, columns = weight_places(layer, shard.ids[k])

@@ -28,7 +28,18 @@ Longs = npt.NDArray[np.int64]
 class TrainingState:
     """Weights, biases and the optimizer's slots of a rank; see `checkpoint_writing.Source`.
 
-    part : None where another replica keeps the same.
+    Parameters
+    ----------
+    part : int or None
+        Number of this rank's file; None where another replica keeps the same.
+    order : FileOrder
+        Where the numbers of the file lie in memory.
+    parameters : sequence of LayerParameters
+        Per layer; read by `copy`, overwritten by `load`.
+    rule : Optimizer
+        Whose slots are kept.
+    position : Position
+        How far the training is; read when asked for.
     """
 
     def __init__(
@@ -45,7 +56,7 @@ class TrainingState:
         self._copies = {} if part is None else {n: _room(p) for n, p in self._pieces.items()}
 
     def copy(self) -> None:
-        """Copy all numbers as they lie."""
+        """Copy all numbers as they lie; nothing without a part."""
         for name, whole in self._copies.items():
             start = 0
             for piece in self._pieces[name]:
@@ -53,19 +64,38 @@ class TrainingState:
                 start += piece.size
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
-        """Yield the rows, and what was copied in the file's order."""
+        """Yield the rows, and what was copied in the file's order.
+
+        Yields
+        ------
+        tuple of str and (n,) array
+            A name and its numbers: as many as the rank has layers, rows or weights.
+        """
         rows = self._order.rows
         yield from (("counts", rows.counts), ("ids", rows.ids), ("lengths", rows.lengths))
         for name, whole in self._copies.items():
             yield name, whole[self._places(name)]
 
     def position(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return how far the training is."""
+        """Return how far the training is.
+
+        Returns
+        -------
+        tuple of two dicts
+            Numbers by name, `optimizer_step` among them, and arrays by name.
+        """
         numbers, arrays = self._position.kept()
         return numbers | {"optimizer_step": self._rule.step}, arrays
 
     def load(self, index: Index, first: int) -> None:
         """Take this rank's rows from the parts of a checkpoint, part `first` first.
+
+        Parameters
+        ----------
+        index : Index
+            Of a complete checkpoint, made by any number of ranks.
+        first : int
+            The part that most likely has this rank's rows.
 
         Raises
         ------
@@ -116,7 +146,20 @@ def read_rows(
 
     Parameters
     ----------
-    first : the part that is read first. wanted : names, and arrays of their dtypes.
+    index : Index
+        Of a complete checkpoint.
+    first : int
+        The part that is read first; the others follow as long as rows are missing.
+    mine : Rows
+        The rows wanted.
+    wanted : mapping of str to sequence of arrays
+        By name arrays of the dtype in the file, of as many numbers together as `mine` has rows, or
+        weights for names that begin with ``weights``.
+
+    Returns
+    -------
+    dict of str to (n,) array
+        In the order of `mine`.
 
     Raises
     ------

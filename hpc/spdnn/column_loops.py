@@ -15,7 +15,18 @@ from hpc.spdnn.vectors import add_scaled, load, or_bits, store, zeros
 
 
 def signatures(dtype):
-    """Return the argument types of each loop for float32 or float64."""
+    """Return the argument types of each loop for float32 or float64.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Returns
+    -------
+    dict of str to tuple
+        Numba types of the parameters by the loop's name.
+    """
     single = dtype == np.float32
     floats = (types.float32 if single else types.float64)[::1]
     bits = types.uint32 if single else types.uint64
@@ -47,7 +58,20 @@ def _facts_tile(z, start, n_rows, width, keys, facts, at, columns, lanes):
 def column_facts(z, pitch, n_rows, width, keys, panels, facts, columns):
     """Set facts, (3, columns): two sums of key · number over the rows, and all bits or-ed.
 
-    keys : (2, n_rows), flat. panels : (first, stop, step) to look at; `columns` theirs together.
+    Parameters
+    ----------
+    z : flat float array
+        Own rows of a level.
+    pitch, n_rows, width : int
+        Of z, see above: its rows in a panel, too.
+    keys : flat float array
+        (2, n_rows): a key of each row for the first sum, then those for the second.
+    panels : tuple of int
+        (first, stop, step) to look at.
+    facts : flat float array
+        (3, columns), overwritten.
+    columns : int
+        Those of `panels`, all together.
     """
     at = 0
     for panel in range(panels[0], panels[1], panels[2]):
@@ -67,7 +91,14 @@ def column_facts(z, pitch, n_rows, width, keys, panels, facts, columns):
 def find_first(facts, table, first):
     """Set first[c] to the first column with the same facts as column c.
 
-    facts : (3, columns). table : int32, a power of two of at least twice the columns.
+    Parameters
+    ----------
+    facts : (3, columns) uint32 or uint64 array
+        The bits of what `column_facts` gives, summed over the ranks.
+    table : (2ⁿ,) int32 array
+        At least twice as long as there are columns; overwritten.
+    first : (columns,) int32 array
+        Overwritten.
     """
     table[:] = -1
     mask = len(table) - 1
@@ -90,6 +121,19 @@ def find_different(z, pitch, n_rows, width, facts, first, different):
     """Set different[c] where column c is not equal to column first[c], in these rows.
 
     Columns whose facts say that nothing is set are not looked at.
+
+    Parameters
+    ----------
+    z : flat uint32 or uint64 array
+        The bits of own rows of a level.
+    pitch, n_rows, width : int
+        Of z, see above.
+    facts : (3, columns) uint32 or uint64 array
+        As for `find_first`.
+    first : (columns,) int32 array
+        From `find_first`.
+    different : (columns,) uint8 array
+        Overwritten: 0 or 1.
     """
     mine, other = np.empty(width, np.intp), np.empty(width, np.intp)
     changed = np.empty(width, z.dtype)
@@ -111,7 +155,21 @@ def find_different(z, pitch, n_rows, width, facts, first, different):
 
 
 def take_columns(source, s_pitch, s_width, kept, target, t_pitch, t_width, t_start, n_rows):
-    """Set columns t_start.. of the target to columns `kept` of the source, in n_rows rows."""
+    """Set columns t_start.. of the target to columns `kept` of the source, in n_rows rows.
+
+    Parameters
+    ----------
+    source, target : flat uint32 or uint64 arrays
+        The bits of the numbers.
+    s_pitch, s_width, t_pitch, t_width : int
+        Pitch and width of the panels of each.
+    kept : (m,) int32 array
+        Columns of the source, counted through all panels.
+    t_start : int
+        Column of the target, counted likewise.
+    n_rows : int
+        First rows of each panel, which are copied.
+    """
     places = np.empty(t_width, np.intp)
     done = 0
     while done < len(kept):

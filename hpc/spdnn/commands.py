@@ -20,7 +20,13 @@ INFER = (
 
 
 def add_parser(engines: Any) -> None:
-    """Add `spdnn infer`, `train` and `export`, and `machine`, to the engines' subparsers."""
+    """Add `spdnn infer`, `train` and `export`, and `machine`, to the engines' subparsers.
+
+    Parameters
+    ----------
+    engines : argparse's subparsers
+        Their `add_parser` takes `examples`, see `hpc.cli.parser`.
+    """
     engine = engines.add_parser(
         "spdnn", help="sparse networks: inference and training", examples=[INFER]
     )

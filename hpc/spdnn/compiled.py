@@ -36,6 +36,18 @@ def loops(module_name: str, dtype: np.dtype[np.floating]) -> SimpleNamespace:
     """Return a module's loops for float32 or float64, from the cache or compiled now (seconds).
 
     The module has `signatures(dtype)`: the argument types of each of its loops, by name.
+
+    Parameters
+    ----------
+    module_name : str
+        As imported, such as ``hpc.spdnn.numba_loops``.
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Returns
+    -------
+    SimpleNamespace
+        The compiled loops by name; the same object at every call.
     """
     module = importlib.import_module(module_name)
     final = _folder(module, dtype)
@@ -47,7 +59,20 @@ def loops(module_name: str, dtype: np.dtype[np.floating]) -> SimpleNamespace:
 
 
 def is_compiled(module_name: str, dtype: np.dtype[np.floating]) -> bool:
-    """Return whether `loops` of the same arguments finds its code in the cache."""
+    """Return whether `loops` of the same arguments finds its code in the cache.
+
+    Parameters
+    ----------
+    module_name : str
+        As imported.
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Returns
+    -------
+    bool
+        Whether the folder of this host has an index and code for every loop.
+    """
     module = importlib.import_module(module_name)
     return _is_whole(_folder(module, dtype), module, dtype)
 

@@ -16,7 +16,18 @@ from hpc.spdnn.numba_loops import finish_row
 
 
 def signatures(dtype):
-    """Return the argument types of each loop for float32 or float64."""
+    """Return the argument types of each loop for float32 or float64.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Returns
+    -------
+    dict of str to tuple
+        Numba types of the parameters by the loop's name.
+    """
     return {"multiply": product_types(dtype)}
 
 
@@ -70,9 +81,16 @@ def _counted(indices, first, stop, scratch):
 
 
 def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scratch):
-    """Set rows of z to W x, or add W x to them; as `bit_loops.multiply`, for equal weights.
+    """Set rows of z to W x, or add W x to them, for equal weights in every row.
 
-    weights : a row has at most 63, all equal. scratch : uint32, eight for each row of x.
+    Parameters
+    ----------
+    weights : tuple
+        (indptr, indices, data), of which a row has at most 63, all equal.
+    output, words, x_pitch, z, z_pitch, panels, columns : see `bit_loops.multiply`
+        Panels go by four.
+    scratch : flat uint32 array
+        Eight numbers for each row of x, overwritten in `columns`.
     """
     indptr, indices, data = weights
     places, last, bias, low, high, add_to = output

@@ -23,7 +23,16 @@ PLANES = 6
 
 @intrinsic
 def no_words(typing: Any) -> Any:
-    """no_words(): four words of zeros."""
+    """no_words(): four words of zeros.
+
+    Parameters
+    ----------
+    typing : numba's typing context
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return ir.Constant(WORDS, [0] * 4)
@@ -33,7 +42,16 @@ def no_words(typing: Any) -> Any:
 
 @intrinsic
 def load_words(typing: Any, array: Any, offset: Any) -> Any:
-    """load_words(array, offset): four words from a flat array."""
+    """load_words(array, offset): four words from a flat array.
+
+    Parameters
+    ----------
+    typing, array, offset : numba's context, types of a uint32 array and of an intp
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return loaded(context, builder, signature.args[0], arguments, WORDS, 4)
@@ -43,7 +61,16 @@ def load_words(typing: Any, array: Any, offset: Any) -> Any:
 
 @intrinsic
 def odd_of(typing: Any, one: Any, two: Any, three: Any) -> Any:
-    """odd_of(one, two, three): where an odd number of them is set: the digit of their sum."""
+    """odd_of(one, two, three): where an odd number of them is set: the digit of their sum.
+
+    Parameters
+    ----------
+    typing, one, two, three : numba's context, WORDS_TYPE three times
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         one, two, three = arguments
@@ -54,7 +81,16 @@ def odd_of(typing: Any, one: Any, two: Any, three: Any) -> Any:
 
 @intrinsic
 def most_of(typing: Any, one: Any, two: Any, three: Any) -> Any:
-    """most_of(one, two, three): where at least two of them are set: what their sum carries."""
+    """most_of(one, two, three): where at least two of them are set: what their sum carries.
+
+    Parameters
+    ----------
+    typing, one, two, three : numba's context, WORDS_TYPE three times
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         one, two, three = arguments
@@ -68,7 +104,18 @@ def most_of(typing: Any, one: Any, two: Any, three: Any) -> Any:
 def scaled_counts(typing: Any, like: Any, planes: Any, panel: Any, scale: Any) -> Any:
     """scaled_counts(array, planes, panel, scale): scale · count in the 64 columns of a word.
 
-    planes : tuple of PLANES Words, ones first. panel : which word, 0..3.
+    Parameters
+    ----------
+    typing : numba's typing context
+    like : type of an array, whose dtype the result has
+    planes : type of a tuple of PLANES words, ones first
+    panel : type of a literal, which word: 0..3
+    scale : type of a number
+
+    Returns
+    -------
+    Signature and code generator, as `vectors` says
+        The result has 64 lanes.
     """
     kind = Vector(like.dtype, 64)
 

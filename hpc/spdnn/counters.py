@@ -25,7 +25,20 @@ class Counted:
 
 
 def count(comm: MPI.Comm, exchanges: Sequence[Exchange]) -> Counted:
-    """Return the sums over all ranks and the given exchanges. Collective."""
+    """Return the sums over all ranks and the given exchanges. Collective.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        All ranks whose exchanges are counted.
+    exchanges : sequence of Exchange
+        This rank's; it may have none.
+
+    Returns
+    -------
+    Counted
+        The same on all ranks.
+    """
     mine = np.zeros(3, np.int64)
     for exchange in exchanges:
         mine += (exchange.words_sent, exchange.words_received, exchange.messages_sent)

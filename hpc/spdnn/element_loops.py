@@ -13,7 +13,18 @@ from numba import types
 
 
 def signatures(dtype):
-    """Return the argument types of each loop for float32 or float64."""
+    """Return the argument types of each loop for float32 or float64.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Returns
+    -------
+    dict of str to tuple
+        Numba types of the parameters by the loop's name.
+    """
     number = types.float32 if dtype == np.float32 else types.float64
     floats, integer, wide = number[::1], types.intp, types.float64
     ints, facts = types.int32[::1], wide[:, ::1]
@@ -26,7 +37,17 @@ def signatures(dtype):
 
 
 def multiply_by_slope(delta, x, clip):
-    """Set delta to 0 where x = min(max(z, 0), clip) does not change with z."""
+    """Set delta to 0 where x = min(max(z, 0), clip) does not change with z.
+
+    Parameters
+    ----------
+    delta : (n,) float array
+        Changed in place.
+    x : (n,) float array
+        The activation's output.
+    clip : float
+        Infinite for a relu without a limit.
+    """
     zero, most = x.dtype.type(0), x.dtype.type(clip)
     for k in range(len(delta)):
         inside = (x[k] > zero) & (x[k] < most)
@@ -34,7 +55,17 @@ def multiply_by_slope(delta, x, clip):
 
 
 def column_maxima(x, pitch, rows, width, largest):
-    """Raise largest, (panels, width), to the largest number of each column."""
+    """Raise largest, (panels, width), to the largest number of each column.
+
+    Parameters
+    ----------
+    x : flat float array
+        Own rows of the last level.
+    pitch, rows, width : int
+        Of x, see above: its rows in a panel, too.
+    largest : (panels, width) float64 array
+        Changed in place.
+    """
     best = np.empty(width, x.dtype)
     for panel in range(largest.shape[0]):
         best[:] = -np.inf
@@ -48,10 +79,29 @@ def column_maxima(x, pitch, rows, width, largest):
 
 
 def squared_error(x, pitch, width, ids, labels, largest, scale, slope, s_pitch, facts):
-    """Set facts, (3, panels · width), and slope for squared errors against one-hot labels.
+    """Add up facts, and set slope, for squared errors against one-hot labels.
 
-    facts : per column the label's value, the sum of the squared errors, and how many rows
-    before the label are as large as the largest. slope : scale · error, or empty.
+    Parameters
+    ----------
+    x : flat float array
+        Own rows of the last level.
+    pitch, width : int
+        Of x, see above.
+    ids : (rows,) int32 array
+        Global numbers of the rows.
+    labels : (panels · width,) int32 array
+        Of the columns.
+    largest : (panels, width) float64 array
+        Largest number of each column, over all ranks.
+    scale : float
+        What an error is multiplied by in `slope`.
+    slope : flat float array
+        Overwritten by scale · error; empty: not wanted.
+    s_pitch : int
+        Numbers from one panel of slope to the next.
+    facts : (3, panels · width) float64 array
+        Added to, so zeros before: per column the label's value, the sum of the squared errors, and
+        how many rows before the label are as large as the largest.
     """
     for panel in range(largest.shape[0]):
         first = panel * width

@@ -28,7 +28,15 @@ CHUNK = 16
 
 
 class EqualColumns:
-    """Finds equal columns of a level that is cut across the ranks of `comm`."""
+    """Finds equal columns of a level that is cut across the ranks of `comm`.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        The ranks of one replica.
+    dtype : numpy.dtype
+        float32 or float64: of the levels.
+    """
 
     def __init__(self, comm: MPI.Comm, dtype: np.dtype[np.floating]) -> None:
         self._comm, self._dtype = comm, dtype
@@ -38,7 +46,17 @@ class EqualColumns:
     def find(self, own: Floats, ids: Ints) -> Merge | None:
         """Return what to merge, or None where it is not worthwhile. Collective.
 
-        own : (panels, n_own, width) own rows of a level. ids : (n_own,) their global ids.
+        Parameters
+        ----------
+        own : (panels, n_own, width) float array
+            Own rows of a level; panels and width are the same on all ranks.
+        ids : (n_own,) int32 array
+            Their global numbers.
+
+        Returns
+        -------
+        Merge or None
+            The same on all ranks; None: more than WORTHWHILE of the columns would stay.
         """
         panels, _, width = own.shape
         if panels * width < 2:
@@ -53,7 +71,19 @@ class EqualColumns:
         return merge_of(first)
 
     def gather(self, source: Floats, kept: Ints, target: Floats, start: int) -> None:
-        """Copy the kept columns of (panels, rows, width) into columns start.. of `target`."""
+        """Copy columns side by side into another array. Local.
+
+        Parameters
+        ----------
+        source : (panels, rows, width) float array
+            Own rows of a level.
+        kept : (m,) int32 array
+            Columns of it, counted through all panels.
+        target : (panels, n_ext, width) float array
+            Overwritten in its first `rows` rows; its panels are others than the source's.
+        start : int
+            First column of the target to overwrite.
+        """
         _, rows, width = source.shape
         self._loops.take_columns(
             *self._flat_bits(source), width, kept, *self._flat_bits(target), target.shape[2],
@@ -112,7 +142,20 @@ class EqualColumns:
 
 
 def row_keys(ids: Ints, dtype: np.dtype[np.floating]) -> Floats:
-    """Return two random factors in 0.5..1.5 for each row, (2 n,), from its global id alone."""
+    """Return two random factors in 0.5..1.5 for each row, (2 n,), from its global id alone.
+
+    Parameters
+    ----------
+    ids : (n,) int32 array
+        Global numbers of the rows.
+    dtype : numpy.dtype
+        Of the result.
+
+    Returns
+    -------
+    (2 n,) array
+        The first factors of all rows, then the second.
+    """
     numbers = np.concatenate([2 * ids.astype(np.uint64), 2 * ids.astype(np.uint64) + np.uint64(1)])
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         numbers += np.uint64(0x9E3779B97F4A7C15)

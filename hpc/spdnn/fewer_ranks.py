@@ -14,9 +14,22 @@ from hpc.io.plan import Plan, check_plan, read_plan
 def fewer(args: argparse.Namespace, ranks: int) -> argparse.Namespace:
     """Return the options for so many ranks: as many replicas as fit, a plan that fits or none.
 
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options of `spdnn train`; left as they are.
+    ranks : int
+        How many are left, at least 1.
+
+    Returns
+    -------
+    argparse.Namespace
+        A copy with other `replicas` and `plan`, which is None for blocks of rows.
+
     Raises
     ------
     InputError : the network cannot be cut anew; a spare plan is of another network.
+    FormatError : a spare plan, or the network, that cannot be read.
     """
     if container.format_of(args.network) == sharded.KIND:
         raise InputError(
@@ -31,7 +44,18 @@ def fewer(args: argparse.Namespace, ranks: int) -> argparse.Namespace:
 
 
 def fitting_replicas(asked: int, ranks: int) -> int:
-    """Return the most replicas, not more than asked for, that ranks can be split into. Pure."""
+    """Return the most replicas, not more than asked for, that ranks can be split into. Pure.
+
+    Parameters
+    ----------
+    asked, ranks : int
+        At least 1 each.
+
+    Returns
+    -------
+    int
+        The largest divisor of `ranks` up to `asked`.
+    """
     return next(count for count in range(min(asked, ranks), 0, -1) if ranks % count == 0)
 
 

@@ -56,7 +56,18 @@ class FileOrder:
 
 
 def file_order(shard: Shard) -> FileOrder:
-    """Return the order of a rank's share. Pure."""
+    """Return the order of a rank's share. Pure.
+
+    Parameters
+    ----------
+    shard : Shard
+        Its rows may lie in any order.
+
+    Returns
+    -------
+    FileOrder
+        Places are int32 where there are fewer than 2³¹, else int64.
+    """
     counts, ids, lengths = [], [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     weights, biases = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     n_weights = n_rows = 0

@@ -14,7 +14,17 @@ TRAINING = ("numba_loops", "gradient_loops", "element_loops")
 
 
 def tell_compiling(kernel: Kernel, dtype: np.dtype[np.floating], needs: tuple[str, ...]) -> None:
-    """Say on standard error that kernels are compiled, if some of those needed are not yet."""
+    """Say on standard error that kernels are compiled, if some of those needed are not yet.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any but numba's compiles nothing.
+    dtype : numpy.dtype
+        float32 or float64.
+    needs : tuple of str
+        INFERENCE or TRAINING.
+    """
     if kernel.name != "numba":
         return
     from hpc.spdnn.compiled import is_compiled

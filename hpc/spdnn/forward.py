@@ -30,12 +30,14 @@ class Forward:
 
     Parameters
     ----------
-    layers : of each layer its waves, from `plan_layer`.
-    levels : L+1 arrays (panels, n_ext, width), from `hpc.spdnn.levels`. Own rows of level 0
-        are the input, own rows of the last level the output. Level 0 may hold 0/1 inputs as
-        words of 64 columns, (panels, n_ext, 1) uint64. Two levels in a row share no memory;
-        with several waves, three.
-    deep : run one wave through all layers, then the next, as a rank without peers may: its levels
+    layers : list of list of ForwardLayer
+        Of each layer its waves, from `plan_layer`.
+    levels : list of L+1 (panels, n_ext, width) arrays
+        From `hpc.spdnn.levels`. Own rows of level 0 are the input, own rows of the last level the
+        output. Level 0 may hold 0/1 inputs as words of 64 columns, (panels, n_ext, 1) uint64. Two
+        levels in a row share no memory; with several waves, three.
+    deep : bool
+        Run one wave through all layers, then the next, as a rank without peers may: its levels
         stay in the cache. Levels then share memory panel by panel only.
     """
 
@@ -45,7 +47,13 @@ class Forward:
         self.layers, self.levels, self._deep = layers, levels, deep
 
     def run(self) -> Floats:
-        """Run all layers; return the own rows of the last level: (panels, n_out, width)."""
+        """Run all layers. Collective over the ranks of the runtime.
+
+        Returns
+        -------
+        (panels, n_ext, width) array
+            The last of `levels`, whose own rows are the output; that of a network has no others.
+        """
         if self._deep:
             for way in zip(*self.layers, strict=True):
                 for layer in way:
@@ -86,12 +94,23 @@ def plan_forward(
 
     Parameters
     ----------
-    runtime : its communicator has shard.size ranks.
-    shard : this rank's share.
-    weights : per layer [core, parts ...], from `runtime.layer_weights`.
-    biases : per layer (n_out,).
-    levels : as `Forward` takes them.
-    waves : into how many waves the panels are divided, at most one a panel. The same on all ranks.
+    runtime : Runtime
+        Its communicator has shard.size ranks.
+    shard : Shard
+        This rank's share.
+    weights : list of list of Weights
+        Per layer [core, parts ...], from `runtime.layer_weights`.
+    biases : list of (n_out,) arrays
+        Per layer; read at every run.
+    levels : list of arrays
+        As `Forward` takes them.
+    waves : int
+        Into how many waves the panels are divided, at most one a panel. The same on all ranks.
+
+    Returns
+    -------
+    Forward
+        With buffers and requests of its own; to be freed.
     """
     panels, _, width = levels[0].shape
     spans = wave_spans(panels, waves)
@@ -119,8 +138,29 @@ def plan_layer(
 ) -> list[ForwardLayer]:
     """Return the waves of one layer, the `number`-th of the network.
 
-    buffers : shared with what never runs at the same time; with a ring for every wave.
-    levels : (x_ext, x_next). spans : the panels of each wave, from `wave_spans`.
+    Parameters
+    ----------
+    runtime : Runtime
+        What all layers share.
+    buffers : Buffers
+        Shared with what never runs at the same time; with a ring for every wave.
+    number : int
+        0-based.
+    layer : LayerShard
+        This rank's share of the layer.
+    weights : list of Weights
+        [core, parts ...].
+    bias : (n_out,) array
+        Read at every run.
+    levels : tuple of two arrays
+        (x_ext, x_next).
+    spans : list of slice
+        The panels of each wave, from `wave_spans`.
+
+    Returns
+    -------
+    list of ForwardLayer
+        One for each wave.
     """
     x, x_next = levels
     return [
@@ -130,7 +170,22 @@ def plan_layer(
 
 
 class ForwardLayer:
-    """One layer of one wave: x_next[own] = f(W x_ext + b). `levels` is (x_ext, x_next)."""
+    """One layer of one wave: x_next[own] = f(W x_ext + b).
+
+    Parameters
+    ----------
+    runtime, buffers, number, layer, weights, bias : as for `plan_layer`
+        What the waves of a layer share.
+    ring : SendRing
+        The wave's own: what is sent is gathered there.
+    levels : tuple of two arrays
+        (x_ext, x_next), only the panels of the wave.
+
+    Attributes
+    ----------
+    exchange : Exchange
+        The paper's Xsend and Xrecv of the layer.
+    """
 
     def __init__(
         self,

@@ -25,6 +25,21 @@ class FusedSum(OrderedSum):
 
     The part's product is summed from zero and then added, as `OrderedSum` does, so a part
     that comes early gives the same bits.
+
+    Parameters
+    ----------
+    kernel : NumbaKernel
+        Its team shares each product.
+    layer : LayerShard
+        For its activation.
+    weights : list of Weights
+        [core, parts ...].
+    bias : (n_out,) float array
+        Read at every run.
+    levels : tuple of two (panels, rows, width) arrays
+        (x_ext, x_next), see `layer_sum`.
+    store, scratch : flat float arrays
+        See `OrderedSum`.
     """
 
     def __init__(
@@ -56,7 +71,13 @@ class FusedSum(OrderedSum):
         self._stride = max(1, stride) * self._team.size
 
     def multiply_core(self, poll: Callable[[], None]) -> None:
-        """Multiply the own columns, and finish the rows that have no others."""
+        """Multiply the own columns, and finish the rows that have no others.
+
+        Parameters
+        ----------
+        poll : callable
+            Called between panels, every POLL_EDGES weights times columns a thread or so.
+        """
         self.restart()
         panels = len(self._x)
         for first in range(0, panels, self._stride):
@@ -103,7 +124,20 @@ def _known_last_parts(weights: list[Weights], n_out: int) -> list[Flags]:
 
 
 def last_parts(weights: list[Weights], n_out: int) -> list[Flags]:
-    """Return per part, (m,) uint8, whether no later part has the row."""
+    """Return per part, (m,) uint8, whether no later part has the row.
+
+    Parameters
+    ----------
+    weights : list of Weights
+        [core, parts ...], in the order in which they are added.
+    n_out : int
+        Rows of the layer.
+
+    Returns
+    -------
+    list of (m,) uint8 arrays
+        0 or 1 for each row of each part.
+    """
     last = np.zeros(n_out, np.intp)
     for index, part in enumerate(weights):
         last[part.rows] = index

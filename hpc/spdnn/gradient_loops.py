@@ -27,7 +27,18 @@ from hpc.spdnn.vectors import (
 
 
 def signatures(dtype):
-    """Return the argument types of each loop for float32 or float64."""
+    """Return the argument types of each loop for float32 or float64.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Returns
+    -------
+    dict of str to tuple
+        Numba types of the parameters by the loop's name.
+    """
     number = types.float32 if dtype == np.float32 else types.float64
     floats, integer = number[::1], types.intp
     pattern, span = types.UniTuple(types.int32[::1], 3), types.UniTuple(integer, 2)
@@ -100,8 +111,21 @@ def _one(indices, e, values, delta, row, d_pitch, x, x_pitch, start, width, pane
 def add_gradient(pattern, values, delta, d_pitch, x, x_pitch, width, panels, rows):
     """Add delta xᵀ on the pattern to values, summed over the columns of some panels.
 
-    pattern : (indptr, indices, places), CSR without numbers; places are the rows of delta.
-    panels, rows : (first, stop) to work on.
+    Parameters
+    ----------
+    pattern : tuple
+        (indptr, indices, places), CSR without numbers; places are the rows of delta, indices
+        those of x. All int32.
+    values : (nnz,) float array
+        Added to.
+    delta, x : flat float arrays
+        Panels of rows.
+    d_pitch, x_pitch : int
+        Numbers from one panel to the next, of each.
+    width : int
+        Columns of a panel.
+    panels, rows : tuple of int
+        (first, stop) to work on, rows being those of the pattern.
     """
     indptr, indices, places = pattern
     whole = width - width % register_lanes(x)

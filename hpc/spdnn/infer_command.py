@@ -39,7 +39,24 @@ COMMAND = "spdnn infer"
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0, or 1 if the categories differ from those given."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options of `spdnn infer`.
+    world : MPI.Comm
+        All ranks of the job, duplicated here.
+
+    Returns
+    -------
+    int
+        Exit code, the same on all ranks: 0, or 1 if the categories differ from those given.
+
+    Raises
+    ------
+    AgreedError : on all ranks: options, files or a plan that cannot be used.
+    """
     with owned(world) as comm:
         with together(comm):
             group_size(comm.size, args.replicas)

@@ -17,7 +17,19 @@ Samples = SamplesFile | SampleArrays
 
 
 def check_inputs(samples: Samples, shard: Shard) -> None:
-    """Raise InputError if the inputs do not fit the network's first level."""
+    """Raise InputError if the inputs do not fit the network's first level.
+
+    Parameters
+    ----------
+    samples : SamplesFile or SampleArrays
+        Open.
+    shard : Shard
+        For the network's first level.
+
+    Raises
+    ------
+    InputError : another number of inputs a sample.
+    """
     if samples.header.width != shard.sizes[0]:
         raise InputError(
             f"{samples.header.path}: inputs of width {samples.header.width}, "
@@ -26,7 +38,19 @@ def check_inputs(samples: Samples, shard: Shard) -> None:
 
 
 def check_classes(samples: Samples, shard: Shard) -> None:
-    """Raise InputError if the labels need more outputs than the network has."""
+    """Raise InputError if the labels need more outputs than the network has.
+
+    Parameters
+    ----------
+    samples : SamplesFile or SampleArrays
+        Open; without labels it has 0 classes.
+    shard : Shard
+        For the network's last level.
+
+    Raises
+    ------
+    InputError : more classes than outputs.
+    """
     if samples.header.classes > shard.sizes[-1]:
         raise InputError(
             f"{samples.header.path}: {samples.header.classes} classes, "
@@ -50,7 +74,15 @@ class OwnInputs:
         self._raw = samples.own(0, header.n_samples, rows)
 
     def fill(self, x: Floats, chosen: npt.NDArray[np.integer]) -> None:
-        """Write samples `chosen`, (batch,), into the own rows of x, (panels, n_ext, width)."""
+        """Write some samples into the own rows of the first level.
+
+        Parameters
+        ----------
+        x : (panels, n_ext, width) float array
+            Its own rows are overwritten.
+        chosen : (panels · width,) int array
+            Sample numbers, 0-based.
+        """
         panels, _, width = x.shape
         rows = len(self._raw)
         for panel in range(panels):

@@ -18,9 +18,19 @@ def choose_kernel(comm: MPI.Comm, name: str, device: str, threads: int = 1) -> K
 
     Parameters
     ----------
-    name : see `kernels.kernel`; on a GPU 'auto' is torch.
-    device : cpu; cuda; or auto, which is cuda where every rank has a GPU, if the name allows.
-    threads : of each rank, on the CPU.
+    comm : MPI.Comm
+        All ranks of the run.
+    name : str
+        See `kernels.kernel`; on a GPU 'auto' is torch.
+    device : str
+        'cpu'; 'cuda'; or 'auto', which is cuda where every rank has a GPU, if the name allows.
+    threads : int
+        Of each rank, on the CPU.
+
+    Returns
+    -------
+    Kernel
+        A TorchKernel where GPUs are used.
 
     Raises
     ------
@@ -43,7 +53,17 @@ def choose_kernel(comm: MPI.Comm, name: str, device: str, threads: int = 1) -> K
 
 
 def check_choice(name: str, device: str) -> None:
-    """Raise InputError for an unknown kernel or device, or two that do not go together. Pure."""
+    """Raise InputError for an unknown kernel or device, or two that do not go together. Pure.
+
+    Parameters
+    ----------
+    name, device : str
+        As `choose_kernel` takes them.
+
+    Raises
+    ------
+    InputError : lists the valid ones.
+    """
     if name not in ("auto", *KERNELS):
         raise InputError(f"kernel '{name}': expected one of auto, {', '.join(KERNELS)}")
     if device not in DEVICES:

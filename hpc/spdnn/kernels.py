@@ -31,10 +31,29 @@ GRADIENT_ITEMS = 1 << 18
 class Weights:
     """A part's weights as a kernel uses them: CSR with 32-bit pointers, data shared.
 
-    data : (nnz,), may be updated in place between calls; say so by `changed`.
-    version : counts the changes, for kernels that keep a copy elsewhere.
-    rows : (m,) local rows, ascending. n_rows : m.
-    last : (m,) uint8, whether no later part of the layer has the row; None: not yet known.
+    Parameters
+    ----------
+    part : Part
+        Whose columns are in the numbering of x_ext.
+    data : (nnz,) float array or None
+        Weights to use instead of the part's own.
+
+    Raises
+    ------
+    InputError : 2³¹ weights or more: pointers have 32 bits.
+
+    Attributes
+    ----------
+    data : (nnz,) float array
+        May be updated in place between calls; say so by `changed`.
+    version : int
+        Counts the changes, for kernels that keep a copy elsewhere.
+    rows : (m,) int32 array
+        Local rows, ascending.
+    n_rows : int
+        m.
+    last : (m,) uint8 array or None
+        Whether no later part of the layer has the row; None: not yet known.
     """
 
     def __init__(self, part: Part, data: Floats | None = None) -> None:
@@ -89,43 +108,107 @@ class Kernel(Protocol):
     name: str
 
     def multiply(self, weights: Weights, x: Floats, out: Floats) -> None:
-        """Set out = W x; out is (m, width)."""
+        """Set out = W x.
+
+        Parameters
+        ----------
+        weights : Weights
+            W, of m rows.
+        x : (n_ext, width) float array
+            A panel.
+        out : (m, width) float array
+            Overwritten.
+        """
 
     def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
-        """Add Wᵀ delta[weights.rows] to out; delta is (n_out, width), out (n_ext, width)."""
+        """Add Wᵀ delta[weights.rows] to out.
+
+        Parameters
+        ----------
+        weights : Weights
+            W.
+        delta : (n_out, width) float array
+            Own rows of δ, a panel.
+        out : (n_ext, width) float array
+            Added to.
+        """
 
     def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
         """Add delta xᵀ on the pattern, summed over all panels, to the gradient.
 
-        delta : (panels, n_out, width). x : (panels, n_ext, width).
+        Parameters
+        ----------
+        gradient : SampledOuter
+            Its `values` are added to.
+        delta : (panels, n_out, width) float array
+            Own rows of δ.
+        x : (panels, n_ext, width) float array
+            x_ext.
         """
 
     def prepare_training(self, dtype: npt.DTypeLike) -> None:
-        """Make ready what a training step needs, so that the first takes no longer."""
+        """Make ready what a training step needs, so that the first takes no longer.
+
+        Parameters
+        ----------
+        dtype : dtype-like
+            float32 or float64.
+        """
 
     def multiply_by_derivative(
         self, delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
     ) -> None:
-        """Multiply delta by f'(z) in terms of x = f(z), one panel; see `activations`."""
+        """Multiply delta by f'(z) in terms of x = f(z), one panel; see `activations`.
+
+        Parameters
+        ----------
+        delta : (rows, width) float array
+            Overwritten.
+        x : (rows, width) float array
+            Output of the activation.
+        activation : str
+            Its name.
+        clip : float
+            Its upper limit, where it has one.
+        scratch : flat float array
+            At least rows · width numbers.
+        """
 
 
 class Elementwise:
     """What a kernel does number by number, unless it has something faster."""
 
     def prepare_training(self, dtype: npt.DTypeLike) -> None:
-        """Do nothing: there is nothing to compile."""
+        """Do nothing: there is nothing to compile.
+
+        Parameters
+        ----------
+        dtype : dtype-like
+            Plays no part.
+        """
 
     def multiply_by_derivative(
         self, delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
     ) -> None:
-        """Multiply delta by f'(z) in terms of x = f(z), both (rows, width)."""
+        """Multiply delta by f'(z) in terms of x = f(z), both (rows, width).
+
+        Parameters
+        ----------
+        delta, x, activation, clip, scratch : see `Kernel`
+            All rows, C-ordered.
+        """
         multiply_by_derivative(delta, x, activation, clip, scratch)
 
 
 class SampledOuter:
     """The weight gradient of one part and what its computation needs.
 
-    values : (nnz,), where the gradient is summed up over the panels.
+    Parameters
+    ----------
+    weights : Weights
+        Of the part, for its pattern.
+    values : (nnz,) float array
+        Where the gradient is summed up over the panels.
     """
 
     def __init__(self, weights: Weights, values: Floats) -> None:
@@ -149,7 +232,13 @@ class ScipyKernel(Elementwise):
         self._workspace = np.empty(0)
 
     def multiply(self, weights: Weights, x: Floats, out: Floats) -> None:
-        """Set out = W x, (m, width)."""
+        """Set out = W x.
+
+        Parameters
+        ----------
+        weights, x, out : see `Kernel`
+            Summed in the order of a row's weights.
+        """
         out[...] = 0
         _sparsetools.csr_matvecs(
             weights.n_rows,
@@ -163,7 +252,13 @@ class ScipyKernel(Elementwise):
         )
 
     def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
-        """Add Wᵀ delta[weights.rows] to out, (n_ext, width): W's CSR read as the CSC of Wᵀ."""
+        """Add Wᵀ delta[weights.rows] to out: W's CSR read as the CSC of Wᵀ.
+
+        Parameters
+        ----------
+        weights, delta, out : see `Kernel`
+            Of delta only `weights.rows` are gathered, unless it has no others.
+        """
         if len(delta) != weights.n_rows:
             delta = self._rows_of(delta, weights.rows)
         _sparsetools.csc_matvecs(
@@ -178,7 +273,13 @@ class ScipyKernel(Elementwise):
         )
 
     def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
-        """Add delta xᵀ on the pattern, (nnz,), panel by panel, block of weights by block."""
+        """Add delta xᵀ on the pattern, panel by panel, block of weights by block.
+
+        Parameters
+        ----------
+        gradient, delta, x : see `Kernel`
+            For a block of weights GRADIENT_ITEMS numbers of each are gathered, at most.
+        """
         width = x.shape[2]
         items = max(GRADIENT_ITEMS // width, 1)
         workspace = self._scratch((2 * width + 1) * items, x.dtype)
@@ -246,7 +347,17 @@ KERNELS: dict[str, Callable[[int], Kernel]] = {
 def kernel(name: str = "auto", threads: int = 1) -> Kernel:
     """Return the kernel called `name`; 'auto' is numba where that is installed, else scipy.
 
-    threads : that share a product; more than one only with numba.
+    Parameters
+    ----------
+    name : str
+        'auto', 'numba', 'scipy' or 'torch'; the last on the CPU.
+    threads : int
+        That share a product; more than one only with numba.
+
+    Returns
+    -------
+    Kernel
+        A new one.
 
     Raises
     ------
@@ -266,7 +377,16 @@ def kernel(name: str = "auto", threads: int = 1) -> Kernel:
 def add_rows(target: Floats, rows: Ints, values: Floats, scratch: Floats) -> None:
     """Add `values` to the given rows of `target`, each row at most once.
 
-    target : (n, width). rows : (m,) distinct. values : (m, width). scratch : at least m·width.
+    Parameters
+    ----------
+    target : (n, width) float array
+        Changed in place.
+    rows : (m,) int32 array
+        Distinct.
+    values : (m, width) float array
+        Row after row.
+    scratch : flat float array
+        At least m · width numbers.
     """
     gathered = scratch[: values.size].reshape(values.shape)
     np.take(target, rows, axis=0, out=gathered, mode="clip")

@@ -21,17 +21,45 @@ class LayerSum(Protocol):
     """Computes x_next[own] = f(W x_ext + b), once per run."""
 
     def multiply_core(self, poll: Callable[[], None]) -> None:
-        """Begin: multiply own columns, calling `poll` between panels."""
+        """Begin: multiply own columns.
+
+        Parameters
+        ----------
+        poll : callable
+            Called between panels, to look at the messages.
+        """
 
     def take(self, index: int) -> None:
-        """Multiply part `index`, whose message has arrived, and add what can be added."""
+        """Multiply part `index`, whose message has arrived, and add what can be added.
+
+        Parameters
+        ----------
+        index : int
+            Of the parts, 0-based; each once a run, in any order.
+        """
 
     def finish(self) -> None:
         """Complete what is left of bias and activation, once all parts are taken."""
 
 
 class SeparateSum(OrderedSum):
-    """`LayerSum` on any kernel: products first, then bias and activation over all rows."""
+    """`LayerSum` on any kernel: products first, then bias and activation over all rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Multiplies.
+    layer : LayerShard
+        For its activation.
+    weights : list of Weights
+        [core, parts ...].
+    bias : (n_out,) float array
+        Read at every run.
+    levels : tuple of two (panels, rows, width) arrays
+        (x_ext, x_next), see `layer_sum`.
+    store, scratch : flat float arrays
+        See `OrderedSum`.
+    """
 
     def __init__(
         self,
@@ -49,7 +77,13 @@ class SeparateSum(OrderedSum):
         self._core, self._layer, self._bias = weights[0], layer, bias
 
     def multiply_core(self, poll: Callable[[], None]) -> None:
-        """Multiply the own columns, panel by panel."""
+        """Multiply the own columns, panel by panel.
+
+        Parameters
+        ----------
+        poll : callable
+            Called after each.
+        """
         self.restart()
         for panel in range(len(self._x)):
             self._kernel.multiply(self._core, self._x[panel], self._z[panel])
@@ -71,9 +105,26 @@ def layer_sum(
 ) -> LayerSum:
     """Plan a layer's sum.
 
-    weights : [core, parts ...]. bias : (n_out,), read at every run.
-    levels : (x_ext, x_next), (panels, n_ext, width) and (panels, at least n_out, width); x_ext
-        may be words of 64 columns, (panels, n_ext, 1) uint64, for the numba kernel.
+    Parameters
+    ----------
+    kernel : Kernel
+        Decides how bias and activation are applied.
+    layer : LayerShard
+        This rank's share of the layer.
+    weights : list of Weights
+        [core, parts ...].
+    bias : (n_out,) float array
+        Read at every run.
+    levels : tuple of two arrays
+        (x_ext, x_next), (panels, n_ext, width) and (panels, at least n_out, width); x_ext may be
+        words of 64 columns, (panels, n_ext, 1) uint64, for the numba kernel.
+    buffers : Buffers
+        Whose `early` and `scratch` are used.
+
+    Returns
+    -------
+    LayerSum
+        To be run many times.
     """
     kind: Callable[..., LayerSum] = SeparateSum
     if levels[0].dtype == np.uint64:

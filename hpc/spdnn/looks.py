@@ -13,6 +13,11 @@ class Looks:
     looks were all in vain lets one batch pass unseen, the next such batch two, up to REST. The
     next one is only probed, half the way down: what is equal stays equal. Where that pays,
     looks are frequent again.
+
+    Parameters
+    ----------
+    n_layers : int
+        Of the network.
     """
 
     def __init__(self, n_layers: int) -> None:
@@ -21,7 +26,18 @@ class Looks:
         self._rest, self._unseen = 0, 0
 
     def next_after(self, level: int) -> int:
-        """Return the next level to look at, or the last."""
+        """Return the next level to look at, or the last.
+
+        Parameters
+        ----------
+        level : int
+            Where the batch is, 0-based.
+
+        Returns
+        -------
+        int
+            Above `level`; n_layers: no more looks.
+        """
         probe = self._n_layers // 2
         if self._unseen:
             return self._n_layers
@@ -30,7 +46,13 @@ class Looks:
         return min(level + (1 << max(0, self._in_vain - 1)), self._n_layers)
 
     def saw(self, merged: bool) -> None:
-        """Note whether a look paid."""
+        """Note whether a look paid.
+
+        Parameters
+        ----------
+        merged : bool
+            Equal columns were found worth merging; the same on all ranks.
+        """
         self._in_vain = 0 if merged else self._in_vain + 1
         self._merged |= merged
 

@@ -25,7 +25,18 @@ from hpc.spdnn.vectors import zeros
 
 
 def signatures(dtype):
-    """Return the argument types of each loop; float32 only."""
+    """Return the argument types of each loop; float32 only.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        float32.
+
+    Returns
+    -------
+    dict of str to tuple
+        Numba types of the parameters by the loop's name.
+    """
     return {"multiply": product_types(dtype)}
 
 
@@ -40,9 +51,14 @@ def _spread_words(words, at, other, both, columns, lanes):
 
 
 def multiply(weights, output, words, x_pitch, z, z_pitch, panels, columns, scratch):
-    """Set rows of z to W x, or add W x to them; as `bit_loops.multiply`.
+    """Set rows of z to W x, or add W x to them.
 
-    scratch : uint32, sixteen for each row of x.
+    Parameters
+    ----------
+    weights, output, words, x_pitch, z, z_pitch, panels, columns : see `bit_loops.multiply`
+        Numbers are float32.
+    scratch : flat uint32 array
+        Sixteen numbers for each row of x, overwritten in `columns`.
     """
     indptr, indices, data = weights
     places, last, bias, low, high, add_to = output

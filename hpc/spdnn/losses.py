@@ -25,11 +25,22 @@ class Loss(Protocol):
     """A loss on own rows of the last level, (panels, n_out, width)."""
 
     def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
-        """Return (sum of the loss over the batch, number right); collective.
+        """Evaluate the loss of a batch. Collective over the ranks that hold the last level.
 
-        labels : (batch,). gradient : if given, overwritten by d(mean loss)/dx, shape of x.
-        The number right counts samples whose label has the largest value (the first such,
-        where several are equal).
+        Parameters
+        ----------
+        x : (panels, n_out, width) float array
+            Own rows of the last level.
+        labels : (batch,) int array
+            Of the columns, 0-based; the same on all ranks.
+        gradient : array of the shape of x, or None
+            Overwritten by d(mean loss)/dx.
+
+        Returns
+        -------
+        tuple of float and int
+            The sum of the loss over the batch, and the number of samples whose label has the
+            largest value (the first such, where several are equal); on all ranks.
         """
 
 
@@ -38,14 +49,28 @@ class ColumnFacts:
 
     Parameters
     ----------
-    comm : communicator. ids : (n_out,) global ids of the own rows of the last level.
+    comm : MPI.Comm
+        The ranks that the last level is cut across.
+    ids : (n_out,) int32 array
+        Global numbers of the own rows of the last level.
     """
 
     def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int32]) -> None:
         self._comm, self._ids = comm, ids
 
     def maxima(self, x: Floats) -> Floats:
-        """Return the largest value of each column: (panels, 1, width) float64."""
+        """Return the largest value of each column. Collective.
+
+        Parameters
+        ----------
+        x : (panels, n_out, width) float array
+            Own rows of the last level.
+
+        Returns
+        -------
+        (panels, 1, width) float64 array
+            The same on all ranks.
+        """
         panels, rows, width = x.shape
         largest = np.full((panels, 1, width), -np.inf)
         if rows:
@@ -54,7 +79,20 @@ class ColumnFacts:
         return largest
 
     def own_labels(self, labels: Ints, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-        """Return where a row is its column's label: (panels, n_out, width) bool."""
+        """Return where a row is its column's label.
+
+        Parameters
+        ----------
+        labels : (batch,) int array
+            Of the columns.
+        shape : tuple of int
+            (panels, n_out, width).
+
+        Returns
+        -------
+        (panels, n_out, width) bool array
+            True at most once in a column.
+        """
         panels, _, width = shape
         return self._ids[None, :, None] == labels.reshape(panels, 1, width)
 
@@ -68,7 +106,25 @@ class ColumnFacts:
     ) -> tuple[Floats, Floats, int]:
         """Return the label's value and the sum of `extra` of each column, and the number right.
 
-        extra : (panels, n_out, width). The first two are (panels, 1, width) float64.
+        Collective.
+
+        Parameters
+        ----------
+        x : (panels, n_out, width) float array
+            Own rows of the last level.
+        largest : (panels, 1, width) float64 array
+            From `maxima`.
+        is_label : (panels, n_out, width) bool array
+            From `own_labels`.
+        labels : (batch,) int array
+            Of the columns.
+        extra : (panels, n_out, width) float array
+            What is to be summed over the rows of all ranks.
+
+        Returns
+        -------
+        tuple of two (panels, 1, width) float64 arrays and int
+            The same on all ranks.
         """
         panels, _, width = x.shape
         facts = np.zeros((3, panels, 1, width))
@@ -82,13 +138,34 @@ class ColumnFacts:
 
 
 class SquaredError:
-    """Mean over batch and outputs of (x − one-hot label)²: torch's mse_loss."""
+    """Mean over batch and outputs of (x − one-hot label)²: torch's mse_loss.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        The ranks that the last level is cut across.
+    ids : (n_out,) int32 array
+        Global numbers of its own rows.
+    n_outputs : int
+        Its rows on all ranks together.
+    """
 
     def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int32], n_outputs: int) -> None:
         self._facts, self._n_outputs = ColumnFacts(comm, ids), n_outputs
 
     def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
-        """Return (sum of the loss, number right) over the batch; see `Loss`."""
+        """Evaluate the loss of a batch, see `Loss`. Collective.
+
+        Parameters
+        ----------
+        x, labels, gradient : see `Loss`
+            Arrays of the size of x are made on the way.
+
+        Returns
+        -------
+        tuple of float and int
+            Sum of the loss over the batch, number right.
+        """
         is_label = self._facts.own_labels(labels, x.shape)
         error = x - is_label
         largest = self._facts.maxima(x)
@@ -99,14 +176,31 @@ class SquaredError:
 
 
 class CompiledSquaredError:
-    """`SquaredError` on the compiled loops: two passes over x, and no temporary arrays."""
+    """`SquaredError` on the compiled loops: two passes over x, and no temporary arrays.
+
+    Parameters
+    ----------
+    comm, ids, n_outputs : as for `SquaredError`
+        The answers differ from its by rounding.
+    """
 
     def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int32], n_outputs: int) -> None:
         self._comm, self._ids, self._n_outputs = comm, ids, n_outputs
         self._largest, self._facts = np.empty((0, 0)), np.empty((0, 0))
 
     def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
-        """Return (sum of the loss, number right) over the batch; see `Loss`."""
+        """Evaluate the loss of a batch, see `Loss`. Collective.
+
+        Parameters
+        ----------
+        x, labels, gradient : see `Loss`
+            Labels are int32.
+
+        Returns
+        -------
+        tuple of float and int
+            Sum of the loss over the batch, number right.
+        """
         from hpc.spdnn.compiled import loops
 
         compiled = loops("hpc.spdnn.element_loops", x.dtype)
@@ -128,13 +222,30 @@ class CompiledSquaredError:
 
 
 class CrossEntropy:
-    """Mean over the batch of −log softmax(x)[label]: torch's cross_entropy."""
+    """Mean over the batch of −log softmax(x)[label]: torch's cross_entropy.
+
+    Parameters
+    ----------
+    comm, ids, n_outputs : as for `SquaredError`
+        The last plays no part.
+    """
 
     def __init__(self, comm: MPI.Comm, ids: npt.NDArray[np.int32], n_outputs: int) -> None:
         self._facts = ColumnFacts(comm, ids)
 
     def evaluate(self, x: Floats, labels: Ints, gradient: Floats | None) -> tuple[float, int]:
-        """Return (sum of the loss, number right) over the batch; see `Loss`."""
+        """Evaluate the loss of a batch, see `Loss`. Collective.
+
+        Parameters
+        ----------
+        x, labels, gradient : see `Loss`
+            Arrays of the size of x are made on the way.
+
+        Returns
+        -------
+        tuple of float and int
+            Sum of the loss over the batch, number right.
+        """
         is_label = self._facts.own_labels(labels, x.shape)
         largest = self._facts.maxima(x)
         powers = np.exp(x - largest)
@@ -153,8 +264,23 @@ def loss(
 ) -> Loss:
     """Return the loss called `name`.
 
-    compiled : on the compiled loops, where there are any for it.
-    ids : (n_out,) global ids of the own rows of the last level, which has n_outputs rows.
+    Parameters
+    ----------
+    name : str
+        'mse' or 'cross-entropy'.
+    comm : MPI.Comm
+        The ranks that the last level is cut across.
+    ids : (n_out,) int32 array
+        Global numbers of the own rows of the last level.
+    n_outputs : int
+        Its rows on all ranks together.
+    compiled : bool
+        On the compiled loops, where there are any for it.
+
+    Returns
+    -------
+    Loss
+        The one asked for.
 
     Raises
     ------

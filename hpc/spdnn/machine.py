@@ -38,8 +38,21 @@ def measure(
 ) -> tuple[Costs, Costs]:
     """Return what inference costs and what training does. Collective.
 
-    on_case : called after each of len(cases()) cases. repeats : timings of each, 0 for a single
-    run after one that is not counted.
+    Parameters
+    ----------
+    comm : MPI.Comm
+        2 ranks or more: with one no message is timed.
+    kernel : Kernel
+        Multiplies.
+    on_case : callable
+        Called after each of len(cases()) cases.
+    repeats : int
+        Timings of each; 0 for a single run after one that is not counted.
+
+    Returns
+    -------
+    tuple of two Costs
+        In seconds: of a forward pass, and of a whole training step.
     """
     amounts, inference, training = [], [], []
     for case in cases():
@@ -53,11 +66,23 @@ def measure(
 
 
 def costs(every: Sequence[Case], amounts: Floats, seconds: Floats) -> Costs:
-    """Return the coefficients that each number of rows and each batch have.
+    """Return the coefficients that each number of rows and each batch have. Pure.
 
     What a layer and a message cost is told best by the least work, and taken from there.
 
-    amounts : (cases, 5), from `work`, per layer. seconds : (cases,), of a layer.
+    Parameters
+    ----------
+    every : sequence of Case
+        What was timed; all pairs of ROWS and BATCHES are among it.
+    amounts : (cases, 5) float array
+        From `hpc.io.machine.work`, per layer.
+    seconds : (cases,) float array
+        Of a layer.
+
+    Returns
+    -------
+    Costs
+        Seconds per unit of work.
     """
     rows, batch = np.array([(case.rows, case.batch) for case in every]).T
     least = (rows == min(ROWS)) & (batch == min(BATCHES))
@@ -72,9 +97,21 @@ def costs(every: Sequence[Case], amounts: Floats, seconds: Floats) -> Costs:
 
 
 def fit(amounts: Floats, seconds: Floats, known: Floats | float = 0.0) -> list[float]:
-    """Return the coefficients, none below 0, of least squared relative error.
+    """Return the coefficients, none below 0, of least squared relative error. Pure.
 
-    amounts : (cases, n). seconds : (cases,), of which `known` is explained already.
+    Parameters
+    ----------
+    amounts : (cases, n) float array
+        How much of each kind of work a case does.
+    seconds : (cases,) float array
+        What it takes.
+    known : (cases,) float array or float
+        Seconds of that which are explained already.
+
+    Returns
+    -------
+    list of n floats
+        Seconds per unit of each kind.
     """
     scale = np.maximum(amounts.max(axis=0), 1)
     share = np.maximum(1 - known / seconds, 0)

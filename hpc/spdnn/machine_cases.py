@@ -35,7 +35,13 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Return the cases that are measured."""
+    """Return the cases that are measured.
+
+    Returns
+    -------
+    list of Case
+        The same on all ranks, in the order of measuring.
+    """
     return [
         Case(rows, degree, halo, batch)
         for rows, batch, degree in product(ROWS, BATCHES, DEGREES)
@@ -44,7 +50,22 @@ def cases() -> list[Case]:
 
 
 def case_shard(case: Case, size: int, rank: int) -> Shard:
-    """Return the share of `rank` of a case's network cut for `size` ranks."""
+    """Return the share of `rank` of a case's network cut for `size` ranks.
+
+    Parameters
+    ----------
+    case : Case
+        What the network is like; its weights are a function of it and of `size`.
+    size : int
+        Ranks.
+    rank : int
+        0..size - 1.
+
+    Returns
+    -------
+    Shard
+        Of N_LAYERS layers with float32 weights.
+    """
     layers = [_layer(case, size, seed) for seed in range(N_LAYERS)]
     return build_shard(layers, block_plan([case.rows * size] * (N_LAYERS + 1), size), rank)
 

@@ -19,7 +19,24 @@ from hpc.spdnn.machine_cases import cases
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options of `machine`.
+    world : MPI.Comm
+        All ranks of the job, duplicated here.
+
+    Returns
+    -------
+    int
+        Exit code 0.
+
+    Raises
+    ------
+    AgreedError : on all ranks: fewer than 2 of them, no such kernel, files that cannot be written.
+    """
     with owned(world) as comm:
         with together(comm):
             if comm.size < 2:

@@ -52,23 +52,33 @@ class Wave:
 
 
 class MergingPass:
-    """Runs batches through a rank's share of a network.
+    """Runs batches through a rank's share of a network. Made by all ranks together.
 
     Parameters
     ----------
-    runtime : its communicator has shard.size ranks.
-    most : largest batch.
-    merger : finds equal columns; with it batches are padded to whole panels. Without it every
+    runtime : Runtime
+        Its communicator has shard.size ranks.
+    shard : Shard
+        This rank's share.
+    most : int
+        Largest batch.
+    merger : Merger or None
+        Finds equal columns; with it batches are padded to whole panels. Without it every
         column is computed, and none is added unless the inputs are packed.
-    pools : let survivors of batches wait for each other; else a batch is done when `run` returns.
-    sink : takes what comes out.
-    packed : the inputs are bits, and the kernel takes them, by whole panels, so that a sample's
-        bits do not depend on the batch it is in.
-    waves : see `waves.wave_count`; the same on all ranks, as the constructor is collective.
+    pools : bool
+        Let survivors of batches wait for each other; else a batch is done when `run` returns.
+    sink : callable
+        Takes what comes out, see `Sink`.
+    packed : bool
+        The inputs are bits, and the kernel takes them, by whole panels, so that a sample's bits
+        do not depend on the batch it is in.
+    waves : int or None
+        See `waves.wave_count`; the same on all ranks.
 
     Attributes
     ----------
-    columns : (L,) int64, columns that went through each layer so far.
+    columns : (L,) int64 array
+        Columns that went through each layer so far.
     """
 
     def __init__(
@@ -105,25 +115,46 @@ class MergingPass:
         self.columns = np.zeros(len(shard.layers), np.int64)
 
     def plan(self, batch: int) -> None:
-        """Plan the first layers for a batch size."""
+        """Plan the first layers for a batch size.
+
+        Parameters
+        ----------
+        batch : int
+            Samples, 1..most.
+        """
         self._stretch(Wave(0, self._first_shape(batch), 0, *_nothing()), self._next_stop(0))
 
     def first_level(self, batch: int) -> npt.NDArray[Any]:
         """Return where the own rows of a batch's inputs go: (panels, n_ext, width).
 
-        Columns from `batch` on are padding; they must be zero. Where `packed`, it is an array
-        of words, (panels, n_ext, 1) uint64.
+        Columns from `batch` on are padding; they must be zero.
+
+        Parameters
+        ----------
+        batch : int
+            Samples, 1..most.
+
+        Returns
+        -------
+        (panels, n_ext, width) array
+            Of the shard's dtype; where `packed`, words of 64 columns, (panels, n_ext, 1) uint64.
         """
         return self._first_level(self._first_shape(batch))
 
     def run(self, samples: Ints) -> None:
-        """Run the samples that lie in `first_level`, (batch,) numbers. Collective."""
+        """Run the samples that lie in `first_level`. Collective over the ranks of the runtime.
+
+        Parameters
+        ----------
+        samples : (batch,) int32 array
+            Their numbers, handed on to the sink.
+        """
         order = np.arange(len(samples), dtype=np.int32)
         self._descend(Wave(0, self._first_shape(len(samples)), 0, samples, order))
         self._looks.end_batch()
 
     def finish(self) -> None:
-        """Run what still waits in pools, the shallowest first. Collective."""
+        """Run what still waits in pools, the shallowest first. Collective as `run`."""
         while filled := [level for level, pool in self._pools.items() if pool.count]:
             self._run_pool(min(filled))
 

@@ -19,13 +19,35 @@ Output = tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8], Floats, float, floa
 
 
 def product_loops(dtype: np.dtype[np.floating]) -> SimpleNamespace:
-    """Return the compiled loops of `hpc.spdnn.numba_loops` for a dtype."""
+    """Return the compiled loops of `hpc.spdnn.numba_loops` for a dtype.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Returns
+    -------
+    SimpleNamespace
+        `multiply`, `add_transposed` and `add_rows`.
+    """
     return loops("hpc.spdnn.numba_loops", dtype)
 
 
 @functools.cache
 def widest_tile(dtype: npt.DTypeLike) -> int:
-    """Return how many columns' sums take eight registers of this host, at most 64."""
+    """Return how many columns' sums take eight registers of this host, at most 64.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+        Of the numbers.
+
+    Returns
+    -------
+    int
+        16, 32 or 64.
+    """
     features = binding.get_host_cpu_features()
     bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
     return min(64, bits // np.dtype(dtype).itemsize)
@@ -34,7 +56,19 @@ def widest_tile(dtype: npt.DTypeLike) -> int:
 class NumbaKernel(Elementwise):
     """Products as `ScipyKernel` gives them, to rounding; see `hpc.spdnn.numba_loops`.
 
-    team : the threads that share each product.
+    Parameters
+    ----------
+    threads : int
+        How many share each product.
+
+    Raises
+    ------
+    InputError : fewer than one thread.
+
+    Attributes
+    ----------
+    team : Team
+        The threads.
     """
 
     name = "numba"
@@ -44,7 +78,13 @@ class NumbaKernel(Elementwise):
         self._raw: dict[tuple[int, np.dtype[np.floating]], Output] = {}
 
     def multiply(self, weights: Weights, x: Floats, out: Floats) -> None:
-        """Set out = W x, (m, width)."""
+        """Set out = W x.
+
+        Parameters
+        ----------
+        weights, x, out : see `Kernel`
+            Threads share the rows.
+        """
         m, width, widest = weights.n_rows, x.shape[1], widest_tile(x.dtype)
         multiply, output = product_loops(x.dtype).multiply, self._in_order(m, x.dtype)
         source, target = x.reshape(-1), out.reshape(-1)
@@ -57,7 +97,13 @@ class NumbaKernel(Elementwise):
         self.team.run(rows, (0, m), len(weights.data) * width)
 
     def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
-        """Add Wᵀ delta[weights.rows] to out, (n_ext, width)."""
+        """Add Wᵀ delta[weights.rows] to out.
+
+        Parameters
+        ----------
+        weights, delta, out : see `Kernel`
+            Threads share the columns of W that have weights.
+        """
         transposed, width, widest = weights.transposed, out.shape[1], widest_tile(out.dtype)
         add = product_loops(out.dtype).add_transposed
         source, target = delta.reshape(-1), out.reshape(-1)
@@ -68,7 +114,13 @@ class NumbaKernel(Elementwise):
         self.team.run(columns, (0, len(transposed[1])), len(weights.data) * width)
 
     def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
-        """Add delta xᵀ on the pattern, (nnz,), over all panels."""
+        """Add delta xᵀ on the pattern, over all panels.
+
+        Parameters
+        ----------
+        gradient, delta, x : see `Kernel`
+            Threads share the rows of the part.
+        """
         pattern, values, panels, width = gradient.pattern, gradient.values, len(x), x.shape[2]
         add = loops("hpc.spdnn.gradient_loops", x.dtype).add_gradient
         left, right = flat(delta), flat(x)
@@ -79,14 +131,26 @@ class NumbaKernel(Elementwise):
         self.team.run(rows, (0, len(pattern[2])), len(values) * panels * width)
 
     def prepare_training(self, dtype: npt.DTypeLike) -> None:
-        """Compile the loops, or take them from the cache."""
+        """Compile the loops, or take them from the cache.
+
+        Parameters
+        ----------
+        dtype : dtype-like
+            float32 or float64.
+        """
         for name in ("numba_loops", "gradient_loops", "element_loops"):
             loops(f"hpc.spdnn.{name}", np.dtype(dtype))
 
     def multiply_by_derivative(
         self, delta: Floats, x: Floats, activation: str, clip: float, scratch: Floats
     ) -> None:
-        """Multiply delta by f'(z) in terms of x = f(z), both (rows, width) and contiguous."""
+        """Multiply delta by f'(z) in terms of x = f(z).
+
+        Parameters
+        ----------
+        delta, x, activation, clip, scratch : see `Kernel`
+            Only curves need scratch: the others are done in one pass.
+        """
         if activation in ("relu", "clipped-relu"):
             slopes = loops("hpc.spdnn.element_loops", delta.dtype)
             most = clip if activation == "clipped-relu" else np.inf

@@ -25,7 +25,18 @@ from hpc.spdnn.vectors import (
 
 
 def signatures(dtype):
-    """Return the argument types of each loop for float32 or float64."""
+    """Return the argument types of each loop for float32 or float64.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Returns
+    -------
+    dict of str to tuple
+        Numba types of the parameters by the loop's name.
+    """
     number = types.float32 if dtype == np.float32 else types.float64
     floats, ints, integer, limit = number[::1], types.int32[::1], types.intp, types.float64
     span = types.UniTuple(integer, 2)
@@ -54,6 +65,23 @@ def finish_row(total, r, places, last, bias, limits, z, z_at, width, lanes):
 
     Arrays come one by one: a tuple that is taken apart in a loop counts references there.
     limits : (low, high, add_to).
+
+    Parameters
+    ----------
+    total : vector of `lanes` lanes
+        The row's sums.
+    r : int
+        Number of the row in the part.
+    places, last, bias : arrays
+        As in the `output` of `multiply`.
+    limits : tuple
+        (low, high, add_to), as there.
+    z : flat float array
+        Written, or added to, at `lanes` numbers.
+    z_at : int
+        Where the tile's first column of z's first row lies.
+    width, lanes : int
+        Columns of a panel, and of the tile.
     """
     low, high, add_to = limits
     place = np.intp(item(places, r))
@@ -114,12 +142,22 @@ def multiply(weights, output, x, x_pitch, z, z_pitch, width, panels, rows, wides
 
     Parameters
     ----------
-    weights : (indptr, indices, data), CSR of m rows.
-    output : (places, last, bias, low, high, add_to): places (m,) int32 are the rows' places in z;
+    weights : tuple
+        (indptr, indices, data), CSR of m rows.
+    output : tuple
+        (places, last, bias, low, high, add_to): places (m,) int32 are the rows' places in z;
         where last (m,) uint8 is set, z becomes min(max(z + bias[place], low), high);
         add_to : add to z rather than overwrite.
-    panels, rows : (first, stop) to work on.
-    widest : largest tile, a power of two.
+    x, z : flat float arrays
+        Panels of rows; the two share no memory.
+    x_pitch, z_pitch : int
+        Numbers from one panel to the next, of each.
+    width : int
+        Columns of a panel.
+    panels, rows : tuple of int
+        (first, stop) to work on.
+    widest : int
+        Columns of the largest tile: 16, 32 or 64.
     """
     for panel in range(panels[0], panels[1]):
         x_at, z_at = panel * x_pitch, panel * z_pitch
@@ -192,9 +230,21 @@ def _transposed_two(transposed, data, delta, at, out, width, rows, lanes):
 def add_transposed(transposed, data, delta, out, width, rows, widest):
     """Add Wᵀ delta to out, both one panel.
 
-    transposed : (starts, columns, sources, edges): for column i of W, number columns[i], its
-        weights are data[edges[e]] in the rows sources[e] of delta, e in starts[i]..starts[i+1]-1.
-    rows : (first, stop) of the columns to work on. widest : largest tile, a power of two.
+    Parameters
+    ----------
+    transposed : tuple
+        (starts, columns, sources, edges): for column i of W, number columns[i], its weights are
+        data[edges[e]] in the rows sources[e] of delta, e in starts[i]..starts[i+1]-1.
+    data : (nnz,) float array
+        The weights.
+    delta, out : flat float arrays
+        Rows of `width` numbers; out is added to.
+    width : int
+        Columns of the panel.
+    rows : tuple of int
+        (first, stop) of the columns of W to work on.
+    widest : int
+        Columns of the largest tile: 16, 32 or 64.
     """
     at = 0
     while at + 64 <= width and widest >= 64:
@@ -220,9 +270,22 @@ def add_transposed(transposed, data, delta, out, width, rows, widest):
 
 
 def add_rows(product, output, z, z_pitch, width, panels):
-    """Add a product, (panels, m, width), to its rows of z; finish those whose sum is complete.
+    """Add a product to its rows of z; finish those whose sum is complete.
 
-    output : as in `multiply`.
+    Parameters
+    ----------
+    product : flat float array
+        (panels, m, width), of all panels of z.
+    output : tuple
+        As in `multiply`; add_to plays no part.
+    z : flat float array
+        Panels of rows.
+    z_pitch : int
+        Numbers from one panel to the next.
+    width : int
+        Columns of a panel.
+    panels : tuple of int
+        (first, stop) to work on.
     """
     places, last, bias, low, high, _ = output
     for panel in range(panels[0], panels[1]):

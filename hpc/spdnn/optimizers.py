@@ -16,7 +16,12 @@ Floats = npt.NDArray[np.floating]
 class Optimizer(Protocol):
     """Updates parameter arrays; keeps slots of the same shape for each, by key.
 
-    slots : their names. step : steps begun, where that plays a part.
+    Attributes
+    ----------
+    slots : tuple of str
+        Their names.
+    step : int
+        Steps begun, where that plays a part.
     """
 
     slots: tuple[str, ...]
@@ -26,14 +31,47 @@ class Optimizer(Protocol):
         """Count one step; call it once before the updates of a step."""
 
     def update(self, key: str, value: Floats, gradient: Floats) -> None:
-        """Change `value` in place; `gradient`, of the same shape, may be overwritten."""
+        """Change a parameter array in place.
+
+        Parameters
+        ----------
+        key : str
+            Names the array, always the same one.
+        value : float array
+            Changed.
+        gradient : float array
+            Of the same shape; may be overwritten.
+        """
 
     def slot(self, name: str, key: str, like: Floats) -> Floats:
-        """Return a slot of the array of a key, made of zeros when first asked for."""
+        """Return a slot of the array of a key, made of zeros when first asked for.
+
+        Parameters
+        ----------
+        name : str
+            One of `slots`.
+        key : str
+            Of the array.
+        like : float array
+            Gives shape and dtype when the slot is made.
+
+        Returns
+        -------
+        float array
+            The slot itself, to be read or written.
+        """
 
 
 class SGD:
-    """value -= lr · v with v = momentum · v + gradient (torch.optim.SGD)."""
+    """value -= lr · v with v = momentum · v + gradient (torch.optim.SGD).
+
+    Parameters
+    ----------
+    lr : float
+        Learning rate.
+    momentum : float
+        0 for none: then there are no slots.
+    """
 
     def __init__(self, lr: float, momentum: float = 0.0) -> None:
         self.lr, self.momentum = lr, momentum
@@ -45,7 +83,13 @@ class SGD:
         """Do nothing: the step's number plays no part."""
 
     def update(self, key: str, value: Floats, gradient: Floats) -> None:
-        """Change `value` in place."""
+        """Change `value` in place.
+
+        Parameters
+        ----------
+        key, value, gradient : see `Optimizer`
+            The gradient is overwritten.
+        """
         if self.momentum:
             velocity = self.slot("velocity", key, value)
             velocity *= self.momentum
@@ -55,12 +99,33 @@ class SGD:
         value -= gradient
 
     def slot(self, name: str, key: str, like: Floats) -> Floats:
-        """Return the velocity of the array of a key."""
+        """Return the velocity of the array of a key.
+
+        Parameters
+        ----------
+        name, key, like : see `Optimizer`
+            The name is 'velocity'.
+
+        Returns
+        -------
+        float array
+            The slot itself.
+        """
         return _kept(self._kept, f"{key}/{name}", like)
 
 
 class Adam:
-    """torch.optim.Adam: bias-corrected first and second moments."""
+    """torch.optim.Adam: bias-corrected first and second moments.
+
+    Parameters
+    ----------
+    lr : float
+        Learning rate.
+    betas : tuple of two floats
+        Decay of the first and the second moment, each step.
+    eps : float
+        Added to the root of the second.
+    """
 
     slots: tuple[str, ...] = ("first", "second")
 
@@ -77,7 +142,13 @@ class Adam:
         self.step += 1
 
     def update(self, key: str, value: Floats, gradient: Floats) -> None:
-        """Change `value` in place."""
+        """Change `value` in place.
+
+        Parameters
+        ----------
+        key, value, gradient : see `Optimizer`
+            The gradient stays as it is.
+        """
         beta1, beta2 = self.betas
         first = self.slot("first", key, value)
         second = self.slot("second", key, value)
@@ -97,7 +168,18 @@ class Adam:
         value -= scratch
 
     def slot(self, name: str, key: str, like: Floats) -> Floats:
-        """Return a moment of the array of a key."""
+        """Return a moment of the array of a key.
+
+        Parameters
+        ----------
+        name, key, like : see `Optimizer`
+            The name is 'first' or 'second'.
+
+        Returns
+        -------
+        float array
+            The slot itself.
+        """
         return _kept(self._moments, f"{key}/{name}", like)
 
 
@@ -113,6 +195,18 @@ OPTIMIZERS = ("sgd", "momentum", "adam")
 
 def optimizer(name: str, lr: float) -> Optimizer:
     """Return an optimizer: sgd, momentum (0.9) or adam.
+
+    Parameters
+    ----------
+    name : str
+        'sgd', 'momentum' or 'adam'.
+    lr : float
+        Learning rate.
+
+    Returns
+    -------
+    Optimizer
+        With torch's defaults for the rest.
 
     Raises
     ------

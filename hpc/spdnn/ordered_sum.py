@@ -18,9 +18,18 @@ class OrderedSum:
 
     Parameters
     ----------
-    parts : the weights by source, source ascending.
-    x, z : (panels, n_ext, width) and (panels, n_out, width).
-    store : flat, for products that come early. scratch : flat, for two panels of any part.
+    kernel : Kernel
+        Multiplies.
+    parts : list of Weights
+        By source, source ascending.
+    x : (panels, n_ext, width) array
+        Whose halo rows messages fill.
+    z : (panels, n_out, width) array
+        Added to.
+    store : flat array
+        For products that come early.
+    scratch : flat array
+        Two panels of any part.
     """
 
     def __init__(
@@ -44,7 +53,13 @@ class OrderedSum:
         self._next = self._used = 0
 
     def take(self, index: int) -> None:
-        """Multiply part `index`, whose message has arrived, and add what can be added."""
+        """Multiply part `index`, whose message has arrived, and add what can be added.
+
+        Parameters
+        ----------
+        index : int
+            Of `parts`; each once before the next `restart`.
+        """
         if index != self._next:
             self._early[index] = self._multiply_early(index)
             return

@@ -17,6 +17,16 @@ def flat(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
     """Return the numbers of (panels, rows, width) from the first to the last, and the pitch.
 
     The panels may lie apart, as some rows of larger panels do; the result shares their memory.
+
+    Parameters
+    ----------
+    array : (panels, rows, width) array
+        C-ordered, or some rows of every panel of an array that is.
+
+    Returns
+    -------
+    tuple of flat array and int
+        The pitch is the distance of panels, in numbers.
     """
     panels, rows, width = array.shape
     if array.flags.c_contiguous:
@@ -30,6 +40,18 @@ def aligned(size: int, dtype: npt.DTypeLike) -> Floats:
     """Return zeros that begin at a cache line, so that no vector of a row straddles two.
 
     They are written, so that the system gives the memory now and not on a hot path.
+
+    Parameters
+    ----------
+    size : int
+        How many numbers.
+    dtype : dtype-like
+        Of the numbers.
+
+    Returns
+    -------
+    (size,) array
+        It begins at a multiple of LINE bytes.
     """
     kind = np.dtype(dtype)
     memory = np.full(size * kind.itemsize + LINE, 0, np.uint8)

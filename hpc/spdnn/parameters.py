@@ -16,11 +16,27 @@ Floats = npt.NDArray[np.floating]
 class LayerParameters:
     """Weights and bias of one layer on one rank.
 
-    values : (nnz,) all weights, core part first, then by source. bias : (n_out,).
-    gradients : (nnz + n_out,) both gradients, in one piece so that one sum over ranks takes both.
-    gradient, bias_gradient : its two parts, of the shapes of values and bias.
-    weights : the kernel's views [core, parts ...] into `values`.
-    outers : the same parts' views into `gradient`.
+    Parameters
+    ----------
+    layer : LayerShard
+        Its weights and bias are copied.
+    dtype : dtype-like
+        Of the numbers here.
+
+    Attributes
+    ----------
+    values : (nnz,) array
+        All weights, core part first, then by source.
+    bias : (n_out,) array
+        Of the own rows.
+    gradients : (nnz + n_out,) array
+        Both gradients, in one piece so that one sum over ranks takes both.
+    gradient, bias_gradient : arrays
+        Its two parts, of the shapes of values and bias.
+    weights : list of Weights
+        The kernel's views [core, parts ...] into `values`.
+    outers : list of SampledOuter
+        The same parts' views into `gradient`.
     """
 
     def __init__(self, layer: LayerShard, dtype: npt.DTypeLike) -> None:

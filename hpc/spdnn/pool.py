@@ -21,18 +21,38 @@ Gather = Callable[[Ints, Floats, int], None]
 
 
 class PanelStore:
-    """Panels of up to `rows` rows and PANEL_WIDTH columns."""
+    """Panels of up to `rows` rows and PANEL_WIDTH columns.
+
+    Parameters
+    ----------
+    rows : int
+        The most own rows of any level.
+    dtype : numpy.dtype
+        Of the numbers.
+    """
 
     def __init__(self, rows: int, dtype: np.dtype[np.floating]) -> None:
         self._size, self._dtype = rows * PANEL_WIDTH, dtype
         self._free: list[Floats] = []
 
     def take(self) -> Floats:
-        """Return a panel, flat, (rows · PANEL_WIDTH,); its content is left over."""
+        """Return a panel; its content is left over.
+
+        Returns
+        -------
+        (rows · PANEL_WIDTH,) array
+            Out of the store until it is given back.
+        """
         return self._free.pop() if self._free else aligned(self._size, self._dtype)
 
     def give(self, panels: list[Floats]) -> None:
-        """Take panels back."""
+        """Take panels back.
+
+        Parameters
+        ----------
+        panels : list of arrays
+            From `take`; the first of them is taken next.
+        """
         self._free.extend(reversed(panels))
 
 
@@ -41,11 +61,15 @@ class Pool:
 
     Parameters
     ----------
-    store : where its panels are from. rows : own rows of the level.
+    store : PanelStore
+        Where its panels are from.
+    rows : int
+        Own rows of the level.
 
     Attributes
     ----------
-    count : columns so far.
+    count : int
+        Columns so far.
     """
 
     def __init__(self, store: PanelStore, rows: int) -> None:
@@ -57,8 +81,16 @@ class Pool:
     def add(self, samples: Ints, columns: Ints, kept: Ints, gather: Gather) -> None:
         """Take columns.
 
-        samples, columns : (m,) numbers and which of the new columns, 0.., stands for each.
-        kept : (columns,) what `gather` is to copy.
+        Parameters
+        ----------
+        samples : (m,) int32 array
+            Numbers of samples.
+        columns : (m,) int32 array
+            Which of the new columns, 0.., stands for each.
+        kept : (new columns,) int32 array
+            What `gather` is to copy.
+        gather : callable
+            See `Gather`; called once for each panel that gets some.
         """
         self._samples.append(samples)
         self._columns.append(columns + np.int32(self.count))
@@ -73,14 +105,26 @@ class Pool:
             self.count += len(some)
 
     def copy_to(self, target: Floats) -> None:
-        """Copy the columns into the first rows of (panels, n_ext, width); zeros beyond them."""
+        """Copy the columns into the first rows of a level; zeros beyond them.
+
+        Parameters
+        ----------
+        target : (panels, n_ext, width) array
+            Panels as `MergingPass` shapes them: the columns end in the last one.
+        """
         panels, _, width = target.shape
         for panel in range(panels):
             target[panel, : self._rows] = self._panel(panel)[:, :width]
         target[-1, : self._rows, self.count - (panels - 1) * width :] = 0
 
     def empty(self) -> tuple[Ints, Ints]:
-        """Forget all; return samples and columns."""
+        """Forget all columns; their panels go back to the store.
+
+        Returns
+        -------
+        tuple of two (m,) int32 arrays
+            The samples, and the column of the pool that stood for each.
+        """
         taken = np.concatenate(self._samples), np.concatenate(self._columns)
         self._store.give(self._panels)
         self._panels, self._samples, self._columns, self.count = [], [], [], 0

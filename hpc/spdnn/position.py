@@ -33,9 +33,16 @@ class Epoch:
 class Position:
     """A place between two steps.
 
-    step : steps done. epoch : of the next step, from 0; batch : its batches done.
-    loss, right, seconds : so far in this epoch: sums over the samples, this rank's time.
-    history : of the epochs before.
+    Attributes
+    ----------
+    step : int
+        Steps done.
+    epoch, batch : int
+        Epoch of the next step, from 0, and its batches done.
+    loss, right, seconds : float, int, float
+        So far in this epoch: sums over the samples, this rank's time.
+    history : list of Epoch
+        Those before.
     """
 
     step: int = 0
@@ -47,18 +54,38 @@ class Position:
     history: list[Epoch] = field(default_factory=list)
 
     def add(self, loss: float, right: int) -> None:
-        """Count a step with the sums over its samples."""
+        """Count a step with the sums over its samples.
+
+        Parameters
+        ----------
+        loss : float
+            Sum of the losses.
+        right : int
+            How many were right.
+        """
         self.loss, self.right = self.loss + loss, self.right + right
         self.batch, self.step = self.batch + 1, self.step + 1
 
     def end_epoch(self, epoch: Epoch) -> None:
-        """Note an epoch; the next one begins."""
+        """Note an epoch; the next one begins.
+
+        Parameters
+        ----------
+        epoch : Epoch
+            Goes to the end of `history`.
+        """
         self.history.append(epoch)
         self.epoch, self.batch = self.epoch + 1, 0
         self.loss, self.right, self.seconds = 0.0, 0, 0.0
 
     def kept(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return it as numbers by name and arrays by name."""
+        """Return it as numbers by name and arrays by name.
+
+        Returns
+        -------
+        tuple of two dicts
+            NUMBERS by name, and `history`, (epochs, 6) float64, NaN for None.
+        """
         history = np.array([astuple(epoch) for epoch in self.history], np.float64)
         return {name: getattr(self, name) for name in NUMBERS}, {"history": history.reshape(-1, 6)}
 
@@ -66,7 +93,22 @@ class Position:
 def position_of(
     step: int, numbers: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> Position:
-    """Return the position that `Position.kept` describes."""
+    """Return the position that `Position.kept` describes.
+
+    Parameters
+    ----------
+    step : int
+        Steps done.
+    numbers : mapping of str to number
+        From `kept`; others among them are ignored.
+    arrays : mapping of str to array
+        From `kept`.
+
+    Returns
+    -------
+    Position
+        With `step`, which `kept` leaves out.
+    """
     history = [_epoch(row) for row in arrays["history"].tolist()]
     return Position(step, **{name: numbers[name] for name in NUMBERS}, history=history)
 

@@ -24,6 +24,11 @@ def reorder(shard: Shard) -> None:
     """Renumber the own rows of every level above the inputs, in the shard's own arrays.
 
     Afterwards `ids` do not ascend, nor do a row's columns.
+
+    Parameters
+    ----------
+    shard : Shard
+        Changed in place: weights, biases, sends and ids.
     """
     places = np.arange(len(shard.ids[0]), dtype=np.int32)
     for layer, ids in zip(shard.layers, shard.ids[1:], strict=True):
@@ -39,16 +44,38 @@ def reorder(shard: Shard) -> None:
 
 
 def row_order(layer: LayerShard) -> Ints:
-    """Return the rows in an order that has rows with the same columns side by side: (n_out,)."""
+    """Return the rows in an order that has rows with the same columns side by side.
+
+    Parameters
+    ----------
+    layer : LayerShard
+        Its core part counts first, then its parts by source.
+
+    Returns
+    -------
+    (n_out,) int32 array
+        The row that comes to each place.
+    """
     parts = [(part.indptr, part.indices, part.rows) for part in (layer.core, *layer.parts)]
     return side_by_side(parts, layer.n_out)
 
 
 def side_by_side(lists: Sequence[tuple[Ints | Longs, Ints, Ints]], n: int) -> Ints:
-    """Return 0..n-1 in an order that has those whose lists begin alike side by side: (n,) int32.
+    """Return 0..n-1 in an order that has those whose lists begin alike side by side.
 
-    lists : (bounds (m+1,), entries, whose (m,)); of several lists of the same, the first counts
-        as far as it goes. One without entries comes last.
+    Parameters
+    ----------
+    lists : sequence of tuples
+        (bounds (m+1,), entries, whose (m,)): those of whose[i] are entries[bounds[i] :
+        bounds[i+1]]. KEYS of them count at most; of several lists of the same, the first counts
+        as far as it goes.
+    n : int
+        How many there are to order.
+
+    Returns
+    -------
+    (n,) int32 array
+        One without entries comes last.
     """
     none = np.iinfo(np.int32).max
     keys = np.full((KEYS, n), none, np.int32)

@@ -20,7 +20,24 @@ KINDS = ("compute", "wait", "pack", "merge", "read")
 def describe_run(
     comm: MPI.Comm, args: argparse.Namespace, kernel: Kernel, shard: Shard
 ) -> dict[str, Any]:
-    """Return what ran: ranks, replicas, batch, kernel, device, edges of the network. Collective."""
+    """Return what ran: ranks, replicas, batch, kernel, device, edges of the network. Collective.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        All ranks of the run.
+    args : argparse.Namespace
+        For replicas, batch and threads.
+    kernel : Kernel
+        That ran; on the CPU unless it says otherwise.
+    shard : Shard
+        This rank's share.
+
+    Returns
+    -------
+    dict
+        By name, for --json; the same on all ranks.
+    """
     held = comm.allreduce(sum(layer.n_edges for layer in shard.layers))
     return {
         "ranks": comm.size,
@@ -34,7 +51,18 @@ def describe_run(
 
 
 def ranks_text(figures: dict[str, Any]) -> str:
-    """Return on how many ranks something ran, for people."""
+    """Return on how many ranks something ran, for people.
+
+    Parameters
+    ----------
+    figures : dict
+        With those of `describe_run`.
+
+    Returns
+    -------
+    str
+        Such as '4 rank(s) in 2 replicas'.
+    """
     replicas = figures["replicas"]
     return f"{figures['ranks']} rank(s)" + (f" in {replicas} replicas" if replicas > 1 else "")
 
@@ -42,9 +70,21 @@ def ranks_text(figures: dict[str, Any]) -> str:
 def per_rank(comm: MPI.Comm, loaded: Loaded, clock: Stopwatch) -> dict[str, list[float]] | None:
     """Return on rank 0 a list over ranks of each figure; None elsewhere. Collective.
 
-    compute_s, wait_s, pack_s, merge_s, read_s : seconds.
-    start_s, bytes_read : of loading the network.
-    rank_edges : weights held. peak_bytes : the rank's largest resident memory so far.
+    Parameters
+    ----------
+    comm : MPI.Comm
+        All ranks of the run.
+    loaded : Loaded
+        What loading the network took.
+    clock : Stopwatch
+        This rank's.
+
+    Returns
+    -------
+    dict of str to list of float, or None
+        compute_s, wait_s, pack_s, merge_s, read_s : seconds.
+        start_s, bytes_read : of loading the network, seconds and bytes.
+        rank_edges : weights held. peak_bytes : the rank's largest resident memory so far.
     """
     mine: dict[str, float] = {f"{kind}_s": clock.total(kind) for kind in KINDS}
     mine["start_s"] = loaded.start_s
@@ -58,7 +98,18 @@ def per_rank(comm: MPI.Comm, loaded: Loaded, clock: Stopwatch) -> dict[str, list
 
 
 def rank_table(figures: dict[str, Any]) -> str:
-    """Return the table of ranks: edges and seconds."""
+    """Return the table of ranks: edges and seconds.
+
+    Parameters
+    ----------
+    figures : dict
+        With those of `per_rank`.
+
+    Returns
+    -------
+    str
+        A line for each rank, below a head.
+    """
     rows = [
         [
             rank,

@@ -31,7 +31,13 @@ class Runtime:
     standing: Standing = field(default_factory=Standing)
 
     def others(self) -> list[int]:
-        """Return the other ranks of the communicator."""
+        """Return the other ranks of the communicator.
+
+        Returns
+        -------
+        list of int
+            Ascending; empty on a single rank.
+        """
         return [rank for rank in range(self.comm.size) if rank != self.comm.rank]
 
 
@@ -58,7 +64,24 @@ class Buffers:
 def plan_buffers(
     shard: Shard, panels: int, width: int, dtype: npt.DTypeLike, waves: int = 1
 ) -> Buffers:
-    """Return buffers, written once, large enough for every layer of `shard` in `waves` waves."""
+    """Return buffers, written once, large enough for every layer of `shard` in `waves` waves.
+
+    Parameters
+    ----------
+    shard : Shard
+        This rank's share.
+    panels, width : int
+        Of the batch.
+    dtype : dtype-like
+        Of the levels.
+    waves : int
+        Each gets a ring of its own.
+
+    Returns
+    -------
+    Buffers
+        Zeros.
+    """
     batch = panels * width
     widest = max(map(n_send, shard.layers)) * batch
     return Buffers(
@@ -69,7 +92,22 @@ def plan_buffers(
 
 
 def layer_weights(shard: Shard) -> list[list[Weights]]:
-    """Return per layer the kernel's view of the weights: [core, parts ...]; data is shared."""
+    """Return per layer the kernel's view of the weights: [core, parts ...]; data is shared.
+
+    Parameters
+    ----------
+    shard : Shard
+        This rank's share.
+
+    Returns
+    -------
+    list of list of Weights
+        Each with at least the core part.
+
+    Raises
+    ------
+    InputError : see `Weights`.
+    """
     return [[Weights(part) for part in (layer.core, *layer.parts)] for layer in shard.layers]
 
 

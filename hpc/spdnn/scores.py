@@ -24,6 +24,17 @@ class Scores:
 
     The ranks of a group send their rows to its first rank, these their batches to rank 0,
     which takes one after another: it never holds more than two.
+
+    Parameters
+    ----------
+    ranks : Replicas
+        All ranks of the run.
+    shard : Shard
+        This rank's share.
+    sink : callable
+        Called on rank 0 only, see `ScoreSink`.
+    clock : Stopwatch
+        Books 'wait' for messages, 'read' for the sink.
     """
 
     def __init__(self, ranks: Replicas, shard: Shard, sink: ScoreSink, clock: Stopwatch) -> None:
@@ -32,8 +43,14 @@ class Scores:
     def take(self, last: Floats, column: Ints, spans: list[tuple[int, int]]) -> None:
         """Hand over a round. Collective over the replicas that have samples in it.
 
-        last : own rows of the last level, (panels, n_out, width). column : (batch,) of each
-        sample of this replica. spans : the range of samples of every replica.
+        Parameters
+        ----------
+        last : (panels, n_out, width) array
+            Own rows of the last level.
+        column : (batch,) int32 array
+            Where each sample of this replica is in it.
+        spans : list of tuples of int
+            (start, stop) of the samples of every replica in the round.
         """
         whole = self._whole(last, column)
         self._clock.lap("wait")

@@ -11,9 +11,21 @@ Longs = npt.NDArray[np.int64]
 
 
 def split_samples(n: int, validation: float, seed: int) -> tuple[Longs, Longs]:
-    """Return the sample numbers for training and for validation, disjoint, n in all.
+    """Return the sample numbers for training and for validation. Pure.
 
-    validation : share held out, 0 <= validation < 1, rounded to whole samples.
+    Parameters
+    ----------
+    n : int
+        Samples there are.
+    validation : float
+        Share held out, 0 <= validation < 1, rounded to whole samples.
+    seed : int
+        Of the choice.
+
+    Returns
+    -------
+    tuple of two int64 arrays
+        Both ascending, disjoint, n numbers in all, 0-based.
 
     Raises
     ------
@@ -27,6 +39,21 @@ def split_samples(n: int, validation: float, seed: int) -> tuple[Longs, Longs]:
 
 
 def batches(samples: Longs, batch: int, seed: int, epoch: int) -> list[Longs]:
-    """Return an epoch's batches: every sample once, in an order of (seed, epoch)."""
+    """Return an epoch's batches: every sample once, in an order of (seed, epoch).
+
+    Parameters
+    ----------
+    samples : (n,) int64 array
+        Numbers of the training samples.
+    batch : int
+        How many at a time; the last batch may have fewer.
+    seed, epoch : int
+        Of the order; the epoch counts from 0.
+
+    Returns
+    -------
+    list of int64 arrays
+        The same on all ranks.
+    """
     order = np.random.default_rng([seed, 1, epoch]).permutation(samples)
     return [order[start : start + batch] for start in range(0, len(order), batch)]

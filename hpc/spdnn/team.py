@@ -16,8 +16,17 @@ Span = tuple[int, int]
 class Team:
     """Runs pieces of a loop on `size` threads, this one among them. Makes no MPI calls.
 
-    Pieces depend on the span and the team's size alone, and no two write to the same place,
-    so results are the same bits whatever the size.
+    Pieces depend on the span, the work and the team's size alone, and no two write to the same
+    place, so results are the same bits whatever the size.
+
+    Parameters
+    ----------
+    size : int
+        Threads, at least 1.
+
+    Raises
+    ------
+    InputError : fewer.
     """
 
     def __init__(self, size: int = 1) -> None:
@@ -27,9 +36,16 @@ class Team:
         self._pool = ThreadPoolExecutor(size - 1) if size > 1 else None
 
     def run(self, piece: Callable[[int, int], None], span: Span, work: float) -> None:
-        """Run piece(first, stop) over a span in parts.
+        """Run piece(first, stop) over a span in parts; return when all are done.
 
-        work : weights times columns of the whole span.
+        Parameters
+        ----------
+        piece : callable
+            Releases Python's lock, or nothing is gained.
+        span : tuple of int
+            (first, stop).
+        work : float
+            Weights times columns of the whole span; little work goes to fewer threads.
         """
         spans = pieces(span, min(self.size, max(1, int(work / LEAST_WORK))))
         if self._pool is None or len(spans) < 2:
@@ -42,7 +58,20 @@ class Team:
 
 
 def pieces(span: Span, parts: int) -> list[Span]:
-    """Return the parts of a span: contiguous, as equal as can be, none empty unless it is. Pure."""
+    """Return the parts of a span: contiguous, as equal as can be, none empty unless it is. Pure.
+
+    Parameters
+    ----------
+    span : tuple of int
+        (first, stop).
+    parts : int
+        At most so many.
+
+    Returns
+    -------
+    list of tuples of int
+        (first, stop) of each, in order.
+    """
     first, stop = span
     parts = max(1, min(parts, stop - first))
     spans = (owned_range(stop - first, parts, part) for part in range(parts))

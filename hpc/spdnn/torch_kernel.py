@@ -25,7 +25,10 @@ Ints = npt.NDArray[np.int32]
 class TorchKernel(Elementwise):
     """Products as `ScipyKernel` gives them, to rounding.
 
-    device : 'cpu', or a CUDA device, see `hpc.comm.devices.place`.
+    Parameters
+    ----------
+    device : torch.device or str
+        'cpu', or a CUDA device, see `hpc.comm.devices.place`.
     """
 
     name = "torch"
@@ -38,7 +41,13 @@ class TorchKernel(Elementwise):
         self._scratch = np.empty(0)
 
     def multiply(self, weights: Weights, x: Floats, out: Floats) -> None:
-        """Set out = W x, (m, width)."""
+        """Set out = W x.
+
+        Parameters
+        ----------
+        weights, x, out : see `Kernel`
+            In host memory; only the rows of x from the first needed to the last go to the device.
+        """
         if not len(weights.data):
             out[...] = 0
             return
@@ -49,7 +58,13 @@ class TorchKernel(Elementwise):
         out[...] = self._staging.down("product", product)
 
     def add_transposed(self, weights: Weights, delta: Floats, out: Floats) -> None:
-        """Add Wᵀ delta[weights.rows] to out, (n_ext, width)."""
+        """Add Wᵀ delta[weights.rows] to out.
+
+        Parameters
+        ----------
+        weights, delta, out : see `Kernel`
+            In host memory; the sum with out is made there.
+        """
         if not len(weights.data):
             return
         part = self._part(weights)
@@ -62,7 +77,13 @@ class TorchKernel(Elementwise):
         add_rows(out, rows, self._staging.down("product", product), self._scratch)
 
     def add_gradient(self, gradient: SampledOuter, delta: Floats, x: Floats) -> None:
-        """Add delta xᵀ on the pattern, (nnz,), summed over the panels on the device."""
+        """Add delta xᵀ on the pattern, summed over the panels on the device.
+
+        Parameters
+        ----------
+        gradient, delta, x : see `Kernel`
+            In host memory; a panel at a time goes to the device.
+        """
         if not len(gradient.values):
             return
         if gradient not in self._outers:
@@ -92,8 +113,19 @@ class TorchKernel(Elementwise):
 class DevicePart:
     """A part's weights on the device.
 
-    columns : the rows of x_ext from the first to the last that the part needs.
-    matrix : CSR, (m, rows of `columns`).
+    Parameters
+    ----------
+    weights : Weights
+        Of one part, with at least one weight; copied.
+    device : torch.device
+        Where to.
+
+    Attributes
+    ----------
+    columns : slice
+        The rows of x_ext from the first to the last that the part needs.
+    matrix : torch.Tensor
+        CSR, (m, rows of `columns`).
     """
 
     def __init__(self, weights: Weights, device: torch.device) -> None:
@@ -117,7 +149,13 @@ class DevicePart:
         return columns, _csr(starts, row_of[order], values, len(indptr) - 1)
 
     def renew(self, weights: Weights) -> None:
-        """Copy the weights again if they have changed since."""
+        """Copy the weights again if they have changed since.
+
+        Parameters
+        ----------
+        weights : Weights
+            The same as at the start; its `version` tells.
+        """
         if self._version == weights.version:
             return
         self._version = weights.version
@@ -128,7 +166,22 @@ class DevicePart:
 
 
 class DeviceOuter:
-    """The pattern of a part's gradient on the device, with room for the sums."""
+    """The pattern of a part's gradient on the device, with room for the sums.
+
+    Parameters
+    ----------
+    gradient : SampledOuter
+        Of one part, with at least one weight.
+    device : torch.device
+        Where to.
+
+    Attributes
+    ----------
+    columns : slice
+        The rows of x_ext from the first to the last that the part needs.
+    matrix : torch.Tensor
+        CSR, (m, rows of `columns`), whose values are the sums.
+    """
 
     def __init__(self, gradient: SampledOuter, device: torch.device) -> None:
         indptr, indices, _ = gradient.pattern
@@ -138,7 +191,18 @@ class DeviceOuter:
 
 
 def span(indices: Ints) -> slice:
-    """Return the range from the smallest index to the largest. Pure."""
+    """Return the range from the smallest index to the largest. Pure.
+
+    Parameters
+    ----------
+    indices : (n,) int32 array
+        At least one.
+
+    Returns
+    -------
+    slice
+        Both ends included.
+    """
     return slice(int(indices.min()), int(indices.max()) + 1)
 
 

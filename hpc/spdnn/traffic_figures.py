@@ -23,6 +23,21 @@ def keep_traffic(comm: MPI.Comm, args: argparse.Namespace, shard: Shard, record:
     """Keep the traffic of a run in its folder; nothing where it has none. Collective.
 
     The replicas have the same traffic: it is that of the first.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        All ranks of the run, the first replica first.
+    args : argparse.Namespace
+        For `run_folder` and `plan`.
+    shard : Shard
+        This rank's share.
+    record : Record
+        Written on rank 0 only.
+
+    Raises
+    ------
+    FormatError : on rank 0: the plan file cannot be read any more.
     """
     if args.run_folder is None:
         return
@@ -42,7 +57,18 @@ class Sent(NamedTuple):
 
 
 def sent_by(shard: Shard) -> Sent:
-    """Return what a rank sends. Pure."""
+    """Return what a rank sends. Pure.
+
+    Parameters
+    ----------
+    shard : Shard
+        A rank's share.
+
+    Returns
+    -------
+    Sent
+        Forward, for one input.
+    """
     n_layers = len(shard.layers)
     found = Sent(np.zeros(shard.size, np.int64), *np.zeros((2, n_layers), np.int64))
     for k, layer in enumerate(shard.layers):
@@ -56,12 +82,19 @@ def sent_by(shard: Shard) -> Sent:
 def traffic_figures(sent: Sequence[Sent], random: Traffic | None) -> dict[str, Any]:
     """Return the figures. Pure.
 
-    sent : by rank. random : of a random plan, where it is known.
+    Parameters
+    ----------
+    sent : sequence of Sent
+        By rank, of one replica.
+    random : Traffic or None
+        Of a random plan, where it is known.
 
     Returns
     -------
-    pairs : words by sender and receiver, all layers. layers : by layer, words and messages of
-    all ranks together, the most words that a rank sends, and the same of the random plan.
+    dict
+        pairs : words by sender and receiver, all layers. layers : by layer, words and messages of
+        all ranks together, the most words that a rank sends, and words and messages of the random
+        plan.
     """
     words = np.stack([one.words for one in sent])
     layers: dict[str, Any] = {

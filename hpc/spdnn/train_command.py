@@ -36,7 +36,25 @@ COMMAND = "spdnn train"
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0, or the exit code of a run that was asked to stop."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options of `spdnn train`.
+    world : MPI.Comm
+        All ranks of the job, duplicated here.
+
+    Returns
+    -------
+    int
+        Exit code, the same on all ranks: 0, or that of a run that was asked to stop.
+
+    Raises
+    ------
+    AgreedError : on all ranks: options, files or a plan that cannot be used, a loss that is not
+        finite.
+    """
     try:
         return _run(args, world)
     except Stopped as stopped:

@@ -33,20 +33,28 @@ GRADIENTS = ("exact", "averaged")
 
 
 class Trainer:
-    """A rank's trainable share of a network and the passes over it.
+    """A rank's trainable share of a network and the passes over it. Made by all ranks together.
 
     Parameters
     ----------
-    runtime : its communicator has shard.size ranks: those of one replica.
-    loss_name : see `losses.loss`.
-    gradient : 'exact', or 'averaged': the paper's, see `AveragedGradient`.
-    replicas : `runtime.comm` is its group; None where that is all there is. The step is that
-        of the whole minibatch, to rounding, and the same bits on all replicas.
+    runtime : Runtime
+        Its communicator has shard.size ranks: those of one replica.
+    shard : Shard
+        This rank's share; its weights are copied.
+    loss_name : str
+        See `losses.loss`.
+    gradient : str
+        'exact', or 'averaged': the paper's, see `AveragedGradient`.
+    replicas : Replicas or None
+        `runtime.comm` is its group; None where that is all there is. The step is that of the
+        whole minibatch, to rounding, and the same bits on all replicas.
 
     Attributes
     ----------
-    parameters : per layer; the weights and biases that training changes.
-    forwarded, passes : samples that went forward so far on this replica, and in how many passes.
+    parameters : list of LayerParameters
+        Per layer; the weights and biases that training changes.
+    forwarded, passes : int
+        Samples that went forward so far on this replica, and in how many passes.
     """
 
     def __init__(
@@ -89,7 +97,24 @@ class Trainer:
     def step(
         self, inputs: OwnInputs, labels: npt.NDArray[np.int32], chosen: Longs, rule: Optimizer
     ) -> tuple[float, int]:
-        """Train on samples `chosen` and return (sum of their losses, number right). Collective."""
+        """Train on some samples. Collective over all replicas.
+
+        Parameters
+        ----------
+        inputs : OwnInputs
+            Of all samples.
+        labels : (n,) int32 array
+            Likewise.
+        chosen : (batch,) int64 array
+            The whole minibatch, the same on all ranks; replicas share it.
+        rule : Optimizer
+            Its step is counted, then each layer is updated once.
+
+        Returns
+        -------
+        tuple of float and int
+            The sum of the samples' losses before the update, and how many were right.
+        """
         rule.begin_step()
         return self._train(inputs, labels, chosen, lambda layer: self._update(layer, rule))
 
@@ -102,7 +127,18 @@ class Trainer:
     def gradients(
         self, inputs: OwnInputs, labels: npt.NDArray[np.int32], chosen: Longs
     ) -> tuple[list[Floats], list[Floats]]:
-        """Return per layer the gradients of weights and bias, updating nothing. Collective."""
+        """Return the gradients of weights and bias, updating nothing. Collective over all replicas.
+
+        Parameters
+        ----------
+        inputs, labels, chosen : as for `step`
+            The gradients are those of the mean loss, or the paper's of `AveragedGradient`.
+
+        Returns
+        -------
+        tuple of two lists of arrays
+            Per layer (nnz,), in the order of `LayerParameters.values`, and (n_out,); copies.
+        """
         self._train(inputs, labels, chosen, lambda layer: None)
         return (
             [parameters.gradient.copy() for parameters in self.parameters],
@@ -112,7 +148,18 @@ class Trainer:
     def evaluate(
         self, inputs: OwnInputs, labels: npt.NDArray[np.int32], chosen: Longs
     ) -> tuple[float, int]:
-        """Return (sum of the losses, number right) of samples `chosen`. Collective."""
+        """Run some samples forward. Collective over all replicas.
+
+        Parameters
+        ----------
+        inputs, labels, chosen : as for `step`
+            There may be fewer samples than replicas.
+
+        Returns
+        -------
+        tuple of float and int
+            The sum of their losses, and how many were right.
+        """
         mine = self._share(chosen)
         if len(mine):
             self._forward(self._pass(len(mine)), inputs, labels, mine, None)
@@ -120,13 +167,25 @@ class Trainer:
         return self._all_seen()
 
     def counted(self) -> tuple[Counted, Counted]:
-        """Return what ran forward (evaluation included) and backward, on all ranks. Collective."""
+        """Return what ran forward (evaluation included) and backward, on all ranks. Collective.
+
+        Returns
+        -------
+        tuple of two Counted
+            Summed over all replicas.
+        """
         world = self._replicas.world if self._replicas is not None else self._runtime.comm
         forward = [e for current in self._passes.values() for e in current.forward.exchanges]
         return count(world, forward), count(world, self._backwards())
 
     def counted_passes(self) -> tuple[int, int]:
-        """Return `forwarded` and `passes` summed over the replicas. Collective."""
+        """Return `forwarded` and `passes` summed over the replicas. Collective.
+
+        Returns
+        -------
+        tuple of two ints
+            The same on all ranks.
+        """
         if self._peers is None:
             return self.forwarded, self.passes
         both = self._peers.allreduce(np.array([self.forwarded, self.passes]))

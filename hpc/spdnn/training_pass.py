@@ -15,9 +15,27 @@ from hpc.spdnn.runtime import Runtime
 class TrainingPass:
     """Forward and, once asked for, backward for one batch size.
 
+    Parameters
+    ----------
+    runtime : Runtime
+        Its communicator has shard.size ranks.
+    shard : Shard
+        This rank's share.
+    parameters : list of LayerParameters
+        Per layer; read at every run.
+    batch : int
+        Samples, at least 1.
+
     Attributes
     ----------
-    slope : own rows of δ^L, (panels, n_out, width). scratch : flat, room for a panel of it.
+    forward : Forward
+        Over levels that are all kept.
+    slope : (panels, n_out, width) array
+        Own rows of δ^L.
+    scratch : flat array
+        Room for a panel of it.
+    backward : Backward or None
+        None until `planned_backward`.
     """
 
     def __init__(
@@ -33,7 +51,13 @@ class TrainingPass:
         self.backward: Backward | None = None
 
     def planned_backward(self) -> Backward:
-        """Return the backward pass, planned when first asked for."""
+        """Return the backward pass, planned when first asked for.
+
+        Returns
+        -------
+        Backward
+            Over the same levels.
+        """
         if self.backward is None:
             self.backward = Backward(
                 self._runtime, self._shard, self.forward.levels, self._parameters

@@ -3,6 +3,9 @@
 LLVM lays a vector of more lanes than a register has over several registers, so
 a row's sums over 64 columns stay in registers whatever the host's width.
 Loads and stores ask for no alignment beyond the element's.
+
+The function of an intrinsic gets numba's typing context and the types of the arguments that
+its first line names; it returns the signature of the call and what generates the code.
 """
 
 from __future__ import annotations
@@ -19,7 +22,12 @@ INT32 = ir.IntType(32)
 
 
 class Vector(types.Type):
-    """The numba type of `lanes` numbers of type `element`."""
+    """The numba type of `lanes` numbers of type `element`.
+
+    Parameters
+    ----------
+    element, lanes : numba's float32 or float64, int
+    """
 
     def __init__(self, element: Any, lanes: int) -> None:
         self.element, self.lanes = element, lanes
@@ -28,7 +36,12 @@ class Vector(types.Type):
 
 @register_model(Vector)
 class VectorModel(models.PrimitiveModel):
-    """A vector is one LLVM value."""
+    """A vector is one LLVM value.
+
+    Parameters
+    ----------
+    manager, kind : numba's data model manager, Vector
+    """
 
     def __init__(self, manager: Any, kind: Vector) -> None:
         element = ir.FloatType() if kind.element == types.float32 else ir.DoubleType()
@@ -36,7 +49,12 @@ class VectorModel(models.PrimitiveModel):
 
 
 class WholeNumbers(types.Type):
-    """The numba type of `lanes` whole numbers of `bits` bits each; code: its LLVM type."""
+    """The numba type of `lanes` whole numbers of `bits` bits each; code: its LLVM type.
+
+    Parameters
+    ----------
+    bits, lanes : int
+    """
 
     def __init__(self, bits: int, lanes: int) -> None:
         self.code = ir.VectorType(ir.IntType(bits), lanes)
@@ -45,7 +63,12 @@ class WholeNumbers(types.Type):
 
 @register_model(WholeNumbers)
 class WholeNumbersModel(models.PrimitiveModel):
-    """They are one LLVM value."""
+    """They are one LLVM value.
+
+    Parameters
+    ----------
+    manager, kind : numba's data model manager, WholeNumbers
+    """
 
     def __init__(self, manager: Any, kind: WholeNumbers) -> None:
         super().__init__(manager, kind, kind.code)
@@ -56,7 +79,17 @@ def _bits(vector: Any) -> int:
 
 
 def address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
-    """Return the address of a flat array's number at `offset`."""
+    """Return the address of a flat array's number at `offset`.
+
+    Parameters
+    ----------
+    context, builder : numba's target context, llvmlite's IRBuilder
+    array_type, array, offset : numba's type of it, LLVM values of array and intp
+
+    Returns
+    -------
+    LLVM pointer to a number
+    """
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [offset])
 
@@ -64,13 +97,32 @@ def address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any
 def loaded(
     context: Any, builder: Any, array_type: Any, arguments: Any, vector: Any, align: int
 ) -> Any:
-    """Return a vector of LLVM type `vector` read at arguments = (array, offset, ...)."""
+    """Return a vector read from a flat array.
+
+    Parameters
+    ----------
+    context, builder, array_type : as for `address`
+    arguments, vector, align : LLVM values (array, offset, ...), LLVM type of the result, bytes
+
+    Returns
+    -------
+    LLVM vector
+    """
     at = address(context, builder, array_type, *arguments[:2])
     return builder.load(builder.bitcast(at, vector.as_pointer()), align=align)
 
 
 def spread(builder: Any, vector: Any, scalar: Any) -> Any:
-    """Return a vector of LLVM type `vector` with `scalar` in every lane."""
+    """Return a vector of LLVM type `vector` with `scalar` in every lane.
+
+    Parameters
+    ----------
+    builder, vector, scalar : llvmlite's IRBuilder, LLVM vector type, LLVM value
+
+    Returns
+    -------
+    LLVM vector
+    """
     undefined = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(undefined, scalar, ir.Constant(INT32, 0))
     lanes = ir.Constant(ir.VectorType(INT32, vector.count), [0] * vector.count)
@@ -78,14 +130,32 @@ def spread(builder: Any, vector: Any, scalar: Any) -> Any:
 
 
 def call_llvm(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
-    """Call an LLVM intrinsic."""
+    """Call an LLVM intrinsic.
+
+    Parameters
+    ----------
+    builder, name, result, arguments : IRBuilder, str, LLVM type, list of LLVM values
+
+    Returns
+    -------
+    LLVM value
+    """
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
 
 @intrinsic(prefer_literal=True)
 def zeros(typing: Any, like: Any, lanes: Any) -> Any:
-    """zeros(array, lanes): a vector of zeros of the array's dtype."""
+    """zeros(array, lanes): a vector of zeros of the array's dtype.
+
+    Parameters
+    ----------
+    typing, like, lanes : numba's context, types of an array and of a literal
+
+    Returns
+    -------
+    Signature and code generator
+    """
     kind = Vector(like.dtype, lanes.literal_value)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -96,7 +166,16 @@ def zeros(typing: Any, like: Any, lanes: Any) -> Any:
 
 @intrinsic(prefer_literal=True)
 def load(typing: Any, array: Any, offset: Any, lanes: Any) -> Any:
-    """load(array, offset, lanes): the numbers array[offset : offset + lanes], flat."""
+    """load(array, offset, lanes): the numbers array[offset : offset + lanes], flat.
+
+    Parameters
+    ----------
+    typing, array, offset, lanes : numba's context, types of an array, an intp and a literal
+
+    Returns
+    -------
+    Signature and code generator
+    """
     kind = Vector(array.dtype, lanes.literal_value)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -112,6 +191,14 @@ def item(typing: Any, array: Any, offset: Any) -> Any:
     """item(array, offset): array[offset] of a flat array, offset not negative.
 
     Indexing costs several instructions more, for offsets from the end.
+
+    Parameters
+    ----------
+    typing, array, offset : numba's context, types of an array and of an intp
+
+    Returns
+    -------
+    Signature and code generator
     """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -122,7 +209,16 @@ def item(typing: Any, array: Any, offset: Any) -> Any:
 
 @intrinsic
 def store(typing: Any, array: Any, offset: Any, vector: Any) -> Any:
-    """store(array, offset, vector): array[offset : offset + lanes] = vector, flat."""
+    """store(array, offset, vector): array[offset : offset + lanes] = vector, flat.
+
+    Parameters
+    ----------
+    typing, array, offset, vector : numba's context, types of an array, an intp and a Vector
+
+    Returns
+    -------
+    Signature and code generator
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at = address(context, builder, signature.args[0], *arguments[:2])
@@ -138,7 +234,16 @@ def store(typing: Any, array: Any, offset: Any, vector: Any) -> Any:
 
 @intrinsic
 def add_scaled(typing: Any, total: Any, scale: Any, vector: Any) -> Any:
-    """add_scaled(total, scale, vector): total + scale · vector, rounded once (fma)."""
+    """add_scaled(total, scale, vector): total + scale · vector, rounded once (fma).
+
+    Parameters
+    ----------
+    typing, total, scale, vector : numba's context, types of a Vector, its element and a Vector
+
+    Returns
+    -------
+    Signature and code generator
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         total, scale, vector = arguments
@@ -151,7 +256,16 @@ def add_scaled(typing: Any, total: Any, scale: Any, vector: Any) -> Any:
 
 @intrinsic
 def add_product(typing: Any, total: Any, left: Any, right: Any) -> Any:
-    """add_product(total, left, right): total + left · right lane by lane, rounded once (fma)."""
+    """add_product(total, left, right): total + left · right lane by lane, rounded once (fma).
+
+    Parameters
+    ----------
+    typing, total, left, right : numba's context, one Vector type three times
+
+    Returns
+    -------
+    Signature and code generator
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         total, left, right = arguments
@@ -163,7 +277,16 @@ def add_product(typing: Any, total: Any, left: Any, right: Any) -> Any:
 
 @intrinsic
 def add(typing: Any, left: Any, right: Any) -> Any:
-    """add(left, right): the sum lane by lane."""
+    """add(left, right): the sum lane by lane.
+
+    Parameters
+    ----------
+    typing, left, right : numba's context, one Vector type twice
+
+    Returns
+    -------
+    Signature and code generator
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fadd(*arguments)
@@ -173,7 +296,16 @@ def add(typing: Any, left: Any, right: Any) -> Any:
 
 @intrinsic
 def clamp(typing: Any, vector: Any, shift: Any, low: Any, high: Any) -> Any:
-    """clamp(vector, shift, low, high): vector + shift, raised to low, cut at high; keeps NaN."""
+    """clamp(vector, shift, low, high): vector + shift, raised to low, cut at high; keeps NaN.
+
+    Parameters
+    ----------
+    typing, vector, shift, low, high : numba's context, types of a Vector and three numbers
+
+    Returns
+    -------
+    Signature and code generator
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = arguments[0].type
@@ -187,7 +319,16 @@ def clamp(typing: Any, vector: Any, shift: Any, low: Any, high: Any) -> Any:
 
 @intrinsic
 def total_of(typing: Any, vector: Any) -> Any:
-    """total_of(vector): the sum of the lanes, as a tree: a fixed order for a number of lanes."""
+    """total_of(vector): the sum of the lanes, as a tree: a fixed order for a number of lanes.
+
+    Parameters
+    ----------
+    typing, vector : numba's context, type of a Vector of 2ⁿ lanes
+
+    Returns
+    -------
+    Signature and code generator
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         (value,) = arguments
@@ -208,7 +349,17 @@ def total_of(typing: Any, vector: Any) -> Any:
 
 
 def lanes_of(number: Any) -> int:
-    """Return how many numbers of a numba type fill one vector register of this host."""
+    """Return how many numbers of a numba type fill one vector register of this host.
+
+    Parameters
+    ----------
+    number : numba's float32 or float64
+
+    Returns
+    -------
+    int
+        Of 512, 256 or 128 bits, by what the host has.
+    """
     features = binding.get_host_cpu_features()
     bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
     return int(bits // number.bitwidth)
@@ -216,7 +367,16 @@ def lanes_of(number: Any) -> int:
 
 @intrinsic
 def register_lanes(typing: Any, array: Any) -> Any:
-    """register_lanes(array): how many of its numbers fill one register."""
+    """register_lanes(array): how many of its numbers fill one register.
+
+    Parameters
+    ----------
+    typing, array : numba's context, type of an array
+
+    Returns
+    -------
+    Signature and code generator
+    """
     lanes = lanes_of(array.dtype)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -227,7 +387,16 @@ def register_lanes(typing: Any, array: Any) -> Any:
 
 @intrinsic(prefer_literal=True)
 def no_registers(typing: Any, like: Any, count: Any) -> Any:
-    """no_registers(array, count): registers of zeros of the array's dtype, as one vector."""
+    """no_registers(array, count): registers of zeros of the array's dtype, as one vector.
+
+    Parameters
+    ----------
+    typing, like, count : numba's context, types of an array and of a literal
+
+    Returns
+    -------
+    Signature and code generator
+    """
     kind = Vector(like.dtype, count.literal_value * lanes_of(like.dtype))
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -238,7 +407,16 @@ def no_registers(typing: Any, like: Any, count: Any) -> Any:
 
 @intrinsic(prefer_literal=True)
 def load_registers(typing: Any, array: Any, offset: Any, count: Any) -> Any:
-    """load_registers(array, offset, count): as many numbers as fill them, flat, as one vector."""
+    """load_registers(array, offset, count): as many numbers as fill them, flat, as one vector.
+
+    Parameters
+    ----------
+    typing, array, offset, count : numba's context, types of an array, an intp and a literal
+
+    Returns
+    -------
+    Signature and code generator
+    """
     kind = Vector(array.dtype, count.literal_value * lanes_of(array.dtype))
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -254,6 +432,14 @@ def totals_of(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: An
     """totals_of(eight vectors): their sums of lanes, as a vector of eight lanes.
 
     Each is summed as a tree: even lanes to odd ones.
+
+    Parameters
+    ----------
+    typing, a, b, c, d, e, f, g, h : numba's context, one Vector type eight times
+
+    Returns
+    -------
+    Signature and code generator
     """
     kind = Vector(a.element, 8)
 
@@ -289,7 +475,16 @@ def _lanes(builder: Any, one: Any, two: Any, chosen: Any) -> Any:
 
 @intrinsic
 def or_bits(typing: Any, left: Any, right: Any) -> Any:
-    """or_bits(left, right): the bits of either, lane by lane."""
+    """or_bits(left, right): the bits of either, lane by lane.
+
+    Parameters
+    ----------
+    typing, left, right : numba's context, one Vector type twice
+
+    Returns
+    -------
+    Signature and code generator
+    """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = arguments[0].type

@@ -9,15 +9,39 @@ from numba import types
 
 
 def signatures(dtype):
-    """Return the argument types of each loop; the same for every dtype."""
+    """Return the argument types of each loop; the same for every dtype.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        Plays no part.
+
+    Returns
+    -------
+    dict of str to tuple
+        Numba types of the parameters by the loop's name.
+    """
     words, integer = types.uint64[::1], types.intp
     return {"fill_words": (types.uint8[:, ::1], integer, integer, words, integer)}
 
 
 def fill_words(raw, first, columns, words, pitch):
-    """Set words from bit-packed inputs, (rows, bytes): column c is bit first + c of a row.
+    """Set words from bit-packed inputs: column c is bit first + c of a row.
 
-    Bits beyond the last column are zero. first : 0..7.
+    Bits beyond the last column are zero.
+
+    Parameters
+    ----------
+    raw : (rows, bytes) uint8 array
+        Eight columns a byte, lowest bit first.
+    first : int
+        0..7.
+    columns : int
+        How many to take.
+    words : flat uint64 array
+        Overwritten: in each panel of 64 columns the first `rows` words.
+    pitch : int
+        Words from one panel to the next.
     """
     rows, n_bytes = raw.shape
     for panel in range((columns + 63) // 64):
