@@ -17,7 +17,17 @@ from hpc.pipebd.recipe import Recipe, derived_blocks
 
 @dataclass(frozen=True)
 class Assembled:
-    """recipe : of the student. student : in host memory. architecture : of a search, else None."""
+    """A student that can be written, or trained on.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        Of the student.
+    student : nn.Sequential
+        In host memory.
+    architecture : tuple of tuple of str, or None
+        That a search has found; None without one.
+    """
 
     recipe: Recipe
     student: nn.Sequential
@@ -29,11 +39,15 @@ def assembled(prepared: Prepared, states: Sequence[dict[str, torch.Tensor]]) -> 
 
     Parameters
     ----------
-    prepared : what was trained. states : of each block's student.
+    prepared : Prepared
+        What was trained; its students get the weights.
+    states : sequence of dict of str to tensor
+        Of each block's student, in order.
 
     Returns
     -------
-    The student: copies of the blocks.
+    Assembled
+        Copies of the blocks; of a search, those that its architecture names.
     """
     blocks: list[nn.Module] = []
     for pair, state in zip(prepared.network.pairs, states, strict=True):

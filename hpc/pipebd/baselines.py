@@ -31,11 +31,21 @@ class Tasks:
 
     Parameters
     ----------
-    reducer : over the ranks that share each batch. rank : in the run, for messages.
+    program : Program
+        Gives blocks and inputs.
+    blocks : sequence of int
+        Those that are trained here; DP: all, LS: the rank's own, perhaps none.
+    reducer : Reducer
+        Over the ranks that share each batch.
+    recorder : Recorder
+        Told what the rank does when.
+    rank : int
+        In the run, for messages.
 
     Attributes
     ----------
-    works : all blocks up to the last that is trained here: the teachers before it run as well.
+    works : list of BlockWork
+        All blocks up to the last that is trained here: the teachers before it run as well.
     """
 
     def __init__(
@@ -55,7 +65,21 @@ class Tasks:
     def run(
         self, block: int, rounds: Sequence[Round], advance: Advance = lambda steps, note: None
     ) -> npt.NDArray[np.float64]:
-        """Train one block for an epoch; return this rank's part of the mean losses, (B,) float64.
+        """Train one block for an epoch. Collective over the reducer's group.
+
+        Parameters
+        ----------
+        block : int
+            One of `blocks`.
+        rounds : sequence of Round
+            Of the epoch.
+        advance : callable
+            Told of every round of this rank, and of which block.
+
+        Returns
+        -------
+        (B,) float64 array
+            This rank's part of the block's mean loss over training steps; 0 for all others.
 
         Raises
         ------

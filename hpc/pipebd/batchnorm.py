@@ -21,6 +21,13 @@ class GroupBatchNorm(nn.modules.batchnorm._BatchNorm):
 
     Takes over parameters and buffers of the layer that it replaces; the state dict's keys
     stay. Equal to that layer on the whole batch, running statistics included.
+
+    Parameters
+    ----------
+    layer : nn.BatchNorm1d or nn.BatchNorm2d
+        Gives its weight, bias and buffers, which are not copied.
+    reducer : Reducer
+        Over the ranks that share the batch.
     """
 
     def __init__(self, layer: nn.Module, reducer: Reducer) -> None:
@@ -39,7 +46,22 @@ class GroupBatchNorm(nn.modules.batchnorm._BatchNorm):
             raise ValueError(f"expected at least 2 dimensions, got {x.dim()}")
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Normalise a share, (n_share, channels, ...), by the statistics of the whole batch."""
+        """Normalise a share by the statistics of the whole batch. Collective in training.
+
+        Parameters
+        ----------
+        x : (n_share, channels, ...) tensor
+            Of one sample at least; n_share may differ from rank to rank.
+
+        Returns
+        -------
+        (n_share, channels, ...) tensor
+            Its backward pass is collective as well.
+
+        Raises
+        ------
+        ValueError : fewer than two axes.
+        """
         if self.reducer.size == 1 or not (self.training or self.running_mean is None):
             return super().forward(x)
         self._check_input_dim(x)
@@ -64,7 +86,7 @@ class GroupBatchNorm(nn.modules.batchnorm._BatchNorm):
 def group_moments(
     x: torch.Tensor, reducer: Reducer
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return count, mean and biased variance per channel over the shares of all ranks.
+    """Return count, mean and biased variance per channel over the shares of all ranks. Collective.
 
     Every rank puts its own moments in its row of a table of zeros; the sum over the group
     is the table of all, without rounding, and each rank combines its rows in rank order.
@@ -72,12 +94,17 @@ def group_moments(
 
     Parameters
     ----------
-    x : (n_share, channels, ...).
+    x : (n_share, channels, ...) tensor
+        This rank's share, of one sample at least.
+    reducer : Reducer
+        Over the ranks that share the batch.
 
     Returns
     -------
-    count : scalar float64, values per channel; a tensor, as reading it would stall a GPU.
-    mean, variance : (channels,) float64.
+    count : scalar float64 tensor
+        Values per channel; a tensor, as reading it would stall a GPU.
+    mean, variance : (channels,) float64 tensor
+        The same bits on all ranks.
     """
     axes = [0, *range(2, x.dim())]
     share_variance, share_mean = torch.var_mean(x, dim=axes, correction=0)
@@ -143,8 +170,19 @@ def _across(per_channel: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 def convert_batchnorm(module: nn.Module, reducer: Reducer) -> nn.Module:
     """Replace every nn.BatchNorm1d/2d in `module` by a GroupBatchNorm on the same parameters.
 
-    A layer that is a GroupBatchNorm already gets `reducer`. Returns `module`, or its
-    replacement where it is a batch norm itself.
+    A layer that is a GroupBatchNorm already gets `reducer`.
+
+    Parameters
+    ----------
+    module : nn.Module
+        Changed in place.
+    reducer : Reducer
+        Over the ranks that share the batch.
+
+    Returns
+    -------
+    nn.Module
+        `module`, or its replacement where it is a batch norm itself.
     """
     if isinstance(module, GroupBatchNorm):
         module.reducer = reducer

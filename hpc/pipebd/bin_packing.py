@@ -16,7 +16,15 @@ def longest_first(costs: Sequence[float], speeds: Sequence[float]) -> tuple[tupl
 
     Parameters
     ----------
-    costs : seconds per block at speed 1. speeds : relative speed per rank.
+    costs : sequence of float
+        (B,) seconds per block at speed 1.
+    speeds : sequence of float
+        (N,) relative speed per rank, > 0.
+
+    Returns
+    -------
+    tuple of tuple of int
+        Per rank its blocks; each block is on one.
     """
     packed: list[list[int]] = [[] for _ in speeds]
     load = [0.0] * len(speeds)

@@ -25,7 +25,17 @@ ALLOCATION_WORDS = ("out of memory", "can't allocate memory", "failed to allocat
 
 @dataclass(frozen=True)
 class Reduction:
-    """A sum over the group in a step. n : numbers. gradient : of weights, not of statistics."""
+    """A sum over the group in a step.
+
+    Attributes
+    ----------
+    n : int
+        Numbers.
+    dtype : torch.dtype
+        Of the numbers.
+    gradient : bool
+        Of weights, not of statistics.
+    """
 
     n: int
     dtype: torch.dtype
@@ -37,6 +47,15 @@ class CountingReducer:
     """Stands for a group on a single rank: keeps what would be summed, sums nothing.
 
     With it the student runs the arithmetic of a shared batch (its batch norms differ).
+
+    Attributes
+    ----------
+    rank, size : int
+        Of the group that it stands for.
+    seen : list of Reduction
+        In the order in which they came.
+    gradient : bool
+        What comes now is of weights.
     """
 
     rank: int = 0
@@ -45,14 +64,35 @@ class CountingReducer:
     gradient: bool = False
 
     def sum(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Note the tensor and return it as it is."""
+        """Note the tensor and return it as it is.
+
+        Parameters
+        ----------
+        tensor : torch.Tensor
+            What a group would sum.
+
+        Returns
+        -------
+        torch.Tensor
+            The same tensor.
+        """
         self.seen.append(Reduction(tensor.numel(), tensor.dtype, self.gradient))
         return tensor
 
 
 @dataclass(frozen=True)
 class ShareTimes:
-    """What a share of the batch takes, medians. architecture_s : the student's part of a round."""
+    """What a share of the batch takes on a rank.
+
+    Attributes
+    ----------
+    teacher_s, student_s : float
+        Median seconds of a step.
+    memory_bytes : int
+        At the peak.
+    architecture_s : float or None
+        Median seconds of the student's part of an architecture round; None without a search.
+    """
 
     teacher_s: float
     student_s: float
@@ -62,7 +102,19 @@ class ShareTimes:
 
 @dataclass(frozen=True)
 class BlockTimes:
-    """A block on one rank. shares : by size, None where memory did not suffice."""
+    """A block on one rank.
+
+    Attributes
+    ----------
+    name : str
+        The block's.
+    shares : dict of int to ShareTimes or None
+        By size; None where memory did not suffice.
+    reductions : tuple of Reduction
+        Of a training step, in order.
+    output_bytes : int
+        Of the whole batch's output.
+    """
 
     name: str
     shares: dict[int, ShareTimes | None]
@@ -73,12 +125,29 @@ class BlockTimes:
 def time_block(
     program: Program, block: int, x: torch.Tensor, shares: Sequence[int], steps: int, search: bool
 ) -> tuple[BlockTimes, torch.Tensor]:
-    """Time a block; return what it takes and its teacher's output on the whole batch.
+    """Time a block. Local.
 
     Parameters
     ----------
-    x : (batch, ...) the block's real input. shares : sizes. steps : that count, of each.
-    search : architecture rounds too.
+    program : Program
+        Whose block it is.
+    block : int
+        From 0.
+    x : (batch, ...) tensor
+        The block's real input.
+    shares : sequence of int
+        Sizes, at least one.
+    steps : int
+        That count, of each size, after `WARM_UP` others.
+    search : bool
+        Architecture rounds too.
+
+    Returns
+    -------
+    times : BlockTimes
+        What it takes.
+    output : (batch, ...) tensor
+        Of its teacher.
     """
     found: dict[int, ShareTimes | None] = {}
     if len(x) in shares:
@@ -145,14 +214,36 @@ def _lap(
 
 
 def now(device: torch.device) -> float:
-    """Return the time, when the device has done all that it was given."""
+    """Return the time, when the device has done all that it was given.
+
+    Parameters
+    ----------
+    device : torch.device
+        A GPU is waited for.
+
+    Returns
+    -------
+    float
+        Seconds, of `perf_counter`.
+    """
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return perf_counter()
 
 
 def is_allocation_failure(error: BaseException) -> bool:
-    """Return whether an exception says that memory did not suffice."""
+    """Return whether an exception says that memory did not suffice.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+
+    Returns
+    -------
+    bool
+        Of torch's RuntimeErrors the words decide.
+    """
     if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(w in str(error) for w in ALLOCATION_WORDS)

@@ -21,6 +21,8 @@ from hpc.pipebd.losses import Loss, mean_squared_error
 class BlockPair:
     """One block: teacher and student take the same input, the student learns to give the output.
 
+    Attributes
+    ----------
     teacher : frozen on construction: eval mode, no gradients.
     student : output of the same shape as the teacher's.
     loss : see `losses.Loss`; the mean squared error unless given.

@@ -26,9 +26,18 @@ STATE, LOSSES = "network.state", "network.losses"
 
 
 class LabelsProgress:
-    """How far a training is. epoch : of the next step. step : steps done before, in all epochs.
+    """How far a training is.
 
-    history : (epochs done, 2) mean losses and accuracies, NaN for none.
+    Attributes
+    ----------
+    epoch : int
+        Of the next step.
+    step : int
+        Steps done in all epochs, those of an earlier run included.
+    history : (epochs done, 2) list of tuple of float
+        Mean losses and accuracies, NaN for none.
+    keeper : Checkpoints or NoCheckpoints
+        Told of every step.
     """
 
     def __init__(self) -> None:
@@ -39,7 +48,20 @@ class LabelsProgress:
         self._before: npt.NDArray[np.float64] | None = None
 
     def begin(self, epoch: int, losses: torch.Tensor) -> int:
-        """Begin an epoch, whose losses are kept in `losses`; return how many steps are done."""
+        """Begin an epoch.
+
+        Parameters
+        ----------
+        epoch : int
+            From 0.
+        losses : (steps,) float64 tensor
+            Where this rank's losses are kept; gets those of the steps that are done.
+
+        Returns
+        -------
+        int
+            How many steps of the epoch are done: 0 but for the first one of a run that goes on.
+        """
         self.epoch, self._losses, self._done = epoch, losses, 0
         if self._before is not None:
             self._done = len(self._before)
@@ -48,22 +70,53 @@ class LabelsProgress:
         return self._done
 
     def step_done(self) -> None:
-        """Count a step; may raise `Stopped`, on all ranks."""
+        """Count a step. Collective where checkpoints are kept.
+
+        Raises
+        ------
+        Stopped : on all ranks after the same step, when the run was asked to stop.
+        """
         self._done, self.step = self._done + 1, self.step + 1
         self.keeper.step_done(self.step)
 
     def so_far(self) -> npt.NDArray[np.float64]:
-        """Return this rank's losses in the epoch."""
+        """Return this rank's losses in the epoch. It waits for a GPU.
+
+        Returns
+        -------
+        (done,) float64 array
+            Of the steps that are done.
+        """
         found: npt.NDArray[np.float64] = self._losses[: self._done].cpu().numpy()
         return found
 
     def kept(self, ranks: int) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return it as numbers and arrays."""
+        """Return it as numbers and arrays, for a checkpoint's index.
+
+        Parameters
+        ----------
+        ranks : int
+            Of the run.
+
+        Returns
+        -------
+        numbers : dict of str to int
+            Epoch, steps done of it, ranks.
+        arrays : dict of str to array
+            The history, (epochs, 2) float64.
+        """
         numbers = {"epoch": self.epoch, "done": self._done, "ranks": ranks}
         return numbers, {"history": np.array(self.history, np.float64).reshape(-1, 2)}
 
     def restore(self, index: Index, comm: MPI.Comm) -> None:
-        """Go on from a checkpoint.
+        """Go on from a checkpoint. Local.
+
+        Parameters
+        ----------
+        index : Index
+            Of the checkpoint.
+        comm : MPI.Comm
+            Of the run, perhaps of another number of ranks.
 
         Raises
         ------
@@ -82,9 +135,26 @@ def labels_progress(
 ) -> Iterator[LabelsProgress]:
     """Yield where the training begins, with the network as it was there. Collective.
 
+    Parameters
+    ----------
+    keeping : Keeping or None
+        None keeps nothing, and then nothing here is collective.
+    comm : MPI.Comm
+        Of the run.
+    transport : Transport
+        By which ranks wait.
+    step : StudentStep
+        Of the whole network, equal on all ranks; gets the checkpoint's state.
+
+    Yields
+    ------
+    LabelsProgress
+        To be told of every epoch and step.
+
     Raises
     ------
-    AgreedError : see `find_start`. Stopped : on all ranks, when the run was asked to stop.
+    AgreedError : on all ranks: see `find_start`; a part that cannot be read.
+    Stopped : on all ranks, when the run was asked to stop.
     """
     progress = LabelsProgress()
     if keeping is None:

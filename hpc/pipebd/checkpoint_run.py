@@ -36,14 +36,30 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Keeping:
-    """What is asked for, and what the run is: see `io.checkpoint.Index`."""
+    """What is asked for, and what the run is.
+
+    Attributes
+    ----------
+    options : CheckpointOptions
+        Where, how often, how many.
+    run : dict of str to Any
+        As JSON has it, see `io.checkpoint.Index`; that of the first rank counts.
+    """
 
     options: CheckpointOptions
     run: dict[str, Any]
 
 
 class Results(Protocol):
-    """What a run keeps from epoch to epoch."""
+    """What a run keeps from epoch to epoch.
+
+    Attributes
+    ----------
+    history : History
+        Losses and accuracies.
+    best : BestStates
+        Of this rank's blocks.
+    """
 
     history: History
     best: BestStates
@@ -52,7 +68,16 @@ class Results(Protocol):
 class Progress:
     """Where a run begins, and what is done after each of its rounds.
 
-    epoch : the first that has rounds left, or has not been ended. done : rounds done before.
+    Attributes
+    ----------
+    epoch : int
+        The first that has rounds left, or has not been ended.
+    done : int
+        Rounds done before, by an earlier run.
+    log : LossLog or None
+        Of the epoch under way.
+    keeper : Checkpoints or NoCheckpoints
+        Told of every round.
     """
 
     def __init__(self) -> None:
@@ -62,29 +87,90 @@ class Progress:
         self._skipped, self._losses = 0, np.empty((0, 0))
 
     def start_at(self, epoch: int, skipped: int, done: int, losses: Array) -> None:
-        """Begin in an epoch of which `skipped` rounds are done, with these losses of them."""
+        """Begin in an epoch of which some rounds are done.
+
+        Parameters
+        ----------
+        epoch : int
+            From 0.
+        skipped : int
+            Rounds of the epoch that are done.
+        done : int
+            Rounds of the run that are done.
+        losses : (skipped, works) float64 array
+            This rank's, of the epoch's rounds.
+        """
         self.epoch, self.done = epoch, done
         self._skipped, self._losses = skipped, losses
 
     def begin(self, log: LossLog) -> int:
-        """Say that an epoch begins; return how many of its rounds are done."""
+        """Say that an epoch begins.
+
+        Parameters
+        ----------
+        log : LossLog
+            Of the epoch; gets the losses of the rounds that are done.
+
+        Returns
+        -------
+        int
+            How many of its rounds are done: 0 but for the first epoch of a run that goes on.
+        """
         self.log, skipped, self._skipped = log, self._skipped, 0
         if skipped:
             log.restore(self._losses)
         return skipped
 
     def round_done(self, turn: Round) -> None:
-        """Say that a round is done: may raise `Stopped`, on all ranks after the same round."""
+        """Say that a round is done. Collective where checkpoints are kept.
+
+        Parameters
+        ----------
+        turn : Round
+            Called for each in order, on all ranks.
+
+        Raises
+        ------
+        Stopped : on all ranks after the same round, when the run was asked to stop.
+        """
         self.keeper.step_done(turn.number + 1)
 
 
 def writer_of(group: Group, block: int) -> int:
-    """Return which rank of a group keeps the state of a block: they take turns. Pure."""
+    """Return which rank of a group keeps the state of a block: they take turns. Pure.
+
+    Parameters
+    ----------
+    group : Group
+        That runs the block.
+    block : int
+        One of the group's.
+
+    Returns
+    -------
+    int
+        In the run, which is also the number of its part.
+    """
     return group.ranks[(block - group.blocks.start) % group.size]
 
 
 def parts_of(group: Group, place: int, size: int) -> Sequence[int]:
-    """Return whose losses of before rank `place` of a group of `size` takes over. Pure."""
+    """Return whose losses of before a rank takes over. Pure.
+
+    Parameters
+    ----------
+    group : Group
+        That ran the block when the checkpoint was made.
+    place : int
+        Of the rank in its group now, from 0.
+    size : int
+        Of that group.
+
+    Returns
+    -------
+    sequence of int
+        Ranks of before, which are numbers of parts; over all places each is in one.
+    """
     return group.ranks[place::size]
 
 
@@ -100,11 +186,32 @@ def relay_progress(
 ) -> Iterator[Progress]:
     """Yield where the run begins; blocks and results are as they were there. Collective.
 
-    works : of this rank, `TrainingWork` where checkpoints are kept; results : then `Results`.
+    Parameters
+    ----------
+    keeping : Keeping or None
+        None keeps nothing, and then nothing here is collective.
+    comm : MPI.Comm
+        Of the run.
+    schedule : Schedule
+        That is run; may be another than the checkpoint's.
+    queue : int
+        Input buffers of a rank, which bounds how many rounds ranks are apart.
+    transport : Transport
+        Of this rank; its receives are withdrawn when the run stops.
+    works : sequence of BlockWork
+        Of this rank; `TrainingWork` where checkpoints are kept.
+    results : Results
+        Of this rank, where checkpoints are kept.
+
+    Yields
+    ------
+    Progress
+        To be told of every epoch and round.
 
     Raises
     ------
-    AgreedError : see `find_start`. Stopped : on all ranks, when the run was asked to stop.
+    AgreedError : on all ranks: see `find_start`; a part that cannot be read.
+    Stopped : on all ranks, when the run was asked to stop.
     """
     progress = Progress()
     if keeping is None:

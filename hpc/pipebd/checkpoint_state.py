@@ -24,13 +24,18 @@ Array = npt.NDArray[Any]
 
 
 class KeptStates:
-    """See `checkpoint_writing.Source`.
+    """What a rank keeps of a run. See `checkpoint_writing.Source`.
 
     Parameters
     ----------
-    part : None for a rank that keeps nothing.
-    states : returns by name what torch keeps. losses : returns by name (rounds,) float64.
-    position : see `Source`.
+    part : int or None
+        Number of the rank's file; None for a rank that keeps nothing.
+    states : callable
+        Returns by name what torch keeps: nested dicts, lists, tensors and plain values.
+    losses : callable
+        Returns by name (rounds,) float64 arrays.
+    position : callable
+        Returns numbers and arrays that are not of one rank, see `Source`.
     """
 
     def __init__(
@@ -46,21 +51,43 @@ class KeptStates:
         self._seen: dict[str, Array] = {}
 
     def copy(self) -> None:
-        """Copy all states to host memory."""
+        """Copy all states and losses to host memory."""
         found = self._states()
         for name, state in found.items():
             self._copies.setdefault(name, FlatState()).copy(state)
         self._seen = {name: values.copy() for name, values in self._losses().items()}
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
-        """Yield what was copied."""
+        """Yield what was copied; called in a thread.
+
+        Yields
+        ------
+        name : str
+            Of the array.
+        array : (n,) array
+            Losses float64, states uint8.
+        """
         yield from self._seen.items()
         for name, copied in self._copies.items():
             yield from copied.arrays(name)
 
 
 def read_state(index: Index, part: int, name: str) -> Any:
-    """Return a state from a part, None where it has none of this name.
+    """Return a state from a part, None where it has none of this name. Local.
+
+    Parameters
+    ----------
+    index : Index
+        Of a complete checkpoint.
+    part : int
+        From 0.
+    name : str
+        Such as '3.state'.
+
+    Returns
+    -------
+    Any
+        As torch had it, its tensors in host memory; or None.
 
     Raises
     ------
@@ -76,11 +103,27 @@ def read_state(index: Index, part: int, name: str) -> Any:
 
 
 def read_losses(index: Index, parts: Iterable[int], name: str, n_rounds: int) -> Array:
-    """Return the sum of the losses in some parts, (n_rounds,) float64.
+    """Return the sum of the losses in some parts. Local.
+
+    Parameters
+    ----------
+    index : Index
+        Of a complete checkpoint.
+    parts : iterable of int
+        From 0; perhaps none.
+    name : str
+        Such as '3.losses'.
+    n_rounds : int
+        As many as the parts have.
+
+    Returns
+    -------
+    (n_rounds,) float64 array
+        Zeros without parts.
 
     Raises
     ------
-    FormatError : a part cannot be read.
+    FormatError : a part cannot be read, or has other losses.
     """
     found = np.zeros(n_rounds)
     for part in parts:
@@ -90,7 +133,18 @@ def read_losses(index: Index, parts: Iterable[int], name: str, n_rounds: int) ->
 
 
 def digest_of(modules: Iterable[nn.Module]) -> str:
-    """Return a digest of all weights and buffers, names included."""
+    """Return a digest of all weights and buffers, names included.
+
+    Parameters
+    ----------
+    modules : iterable of nn.Module
+        Their order counts.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits: the same for the same bits, on any device.
+    """
     found = hashlib.blake2b(digest_size=8)
     for module in modules:
         for name, value in module.state_dict().items():

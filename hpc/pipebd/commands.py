@@ -24,7 +24,13 @@ TEACHER = (
 
 
 def add_parser(engines: Any) -> None:
-    """Add the commands of `pipebd` to the engines' subparsers."""
+    """Add the commands of `pipebd` to the engines' subparsers.
+
+    Parameters
+    ----------
+    engines : argparse's subparsers
+        Of `python -m hpc`.
+    """
     engine = engines.add_parser(
         "pipebd", help="blockwise distillation: compression and search", examples=[TEACHER]
     )

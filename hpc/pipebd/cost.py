@@ -27,12 +27,42 @@ Array = npt.NDArray[np.float64]
 
 
 def teacher_s(profile: Profile, block: int, share: int) -> float:
-    """Return the seconds of a block's teacher per weight step at a share, at speed 1."""
+    """Return the seconds of a block's teacher per weight step at a share, at speed 1.
+
+    Parameters
+    ----------
+    profile : Profile
+        Of the workload; its architecture rounds are spread over the weight steps.
+    block : int
+        From 0.
+    share : int
+        Samples of a rank, at least 1.
+
+    Returns
+    -------
+    float
+        Infinite where the share does not fit a device, see `at_share`.
+    """
     return at_share(profile.blocks[block].teacher_s, share) * _rounds(profile)
 
 
 def student_s(profile: Profile, block: int, share: int) -> float:
-    """Return the seconds of a block's student per weight step at a share, at speed 1."""
+    """Return the seconds of a block's student per weight step at a share, at speed 1.
+
+    Parameters
+    ----------
+    profile : Profile
+        Of the workload; its architecture rounds are spread over the weight steps.
+    block : int
+        From 0.
+    share : int
+        Samples of a rank, at least 1.
+
+    Returns
+    -------
+    float
+        Forward, backward and update. Infinite where the share does not fit a device.
+    """
     weights_s = at_share(profile.blocks[block].student_s, share)
     architecture = profile.blocks[block].architecture_s
     if architecture is None or profile.architecture_every is None:
@@ -41,7 +71,20 @@ def student_s(profile: Profile, block: int, share: int) -> float:
 
 
 def arrival_s(profile: Profile, block: int) -> float:
-    """Return the seconds per weight step until the whole batch's input of a block is there."""
+    """Return the seconds per weight step until the whole batch's input of a block is there.
+
+    Parameters
+    ----------
+    profile : Profile
+        Of the workload; its architecture rounds are spread over the weight steps.
+    block : int
+        From 0.
+
+    Returns
+    -------
+    float
+        Loading for block 0, the relay from the block before for any other.
+    """
     once = profile.relay_s[block] if block else profile.load_s
     return once * _rounds(profile)
 
@@ -55,9 +98,18 @@ def _rounds(profile: Profile) -> float:
 class CostTable:
     """A profile, laid out for `len(speed)` ranks: entry [b, d-1] is block b split over d ranks.
 
-    teacher, student, reduce : (B, N) float64 seconds at the largest share, at speed 1.
-    memory : (B, N) float64 bytes at the largest share. Infinite where infeasible.
-    arrival : (B,) float64 seconds. speed, limit : (N,) float64 per rank; limit in bytes.
+    Attributes
+    ----------
+    profile : Profile
+        With an entry for each of the N ranks.
+    teacher, student, reduce : (B, N) float64 array
+        Seconds at the largest share, at speed 1.
+    memory : (B, N) float64 array
+        Bytes at the largest share. Infinite where infeasible.
+    arrival : (B,) float64 array
+        Seconds, see `arrival_s`.
+    speed, limit : (N,) float64 array
+        Per rank: relative speed; bytes it may take, infinite where unknown.
     """
 
     profile: Profile
@@ -81,17 +133,51 @@ class CostTable:
         return len(self.speed)
 
     def group_s(self, group: Group) -> float:
-        """Return the seconds of a group per step; infinite where a share is infeasible."""
+        """Return the seconds of a group per step; infinite where a share is infeasible.
+
+        Parameters
+        ----------
+        group : Group
+            Of at most N ranks.
+
+        Returns
+        -------
+        float
+            By the definition at the top of this module.
+        """
         work = np.cumsum(self.work[_span(group.blocks), group.size - 1])[-1]
         slowest = self.speed[_span(group.ranks)].min()
         return float(work / slowest + self.arrival[group.blocks.start] / group.size)
 
     def memory_bytes(self, group: Group) -> float:
-        """Return the bytes on the first rank of a group: its blocks at the largest share."""
+        """Return the bytes on the first rank of a group: its blocks at the largest share.
+
+        Parameters
+        ----------
+        group : Group
+            Of at most N ranks.
+
+        Returns
+        -------
+        float
+            Infinite where a share is infeasible.
+        """
         return float(self.memory[_span(group.blocks), group.size - 1].sum())
 
     def misfit(self, schedule: Schedule) -> str | None:
-        """Return why a schedule cannot run here: a share or memory that does not fit; or None."""
+        """Return why a schedule cannot run here: a share or memory that does not fit; or None.
+
+        Parameters
+        ----------
+        schedule : Schedule
+            Of at most N ranks.
+
+        Returns
+        -------
+        str or None
+            Of the first group that does not: a block that fits no device at its share, or the
+            memory that all its blocks need and the least limit of its ranks.
+        """
         for group in schedule.groups:
             share = largest_share(self.profile.batch, group.size)
             for block in group.blocks:
@@ -106,7 +192,18 @@ class CostTable:
         return None
 
     def named(self, block: int) -> str:
-        """Return a block's number and name."""
+        """Return a block's number and name.
+
+        Parameters
+        ----------
+        block : int
+            From 0.
+
+        Returns
+        -------
+        str
+            For messages: '3 (block3)'.
+        """
         return f"{block} ({self.profile.blocks[block].name})"
 
 
@@ -119,7 +216,17 @@ def cost_table(profile: Profile, n_ranks: int, memory_limit: float | None = None
 
     Parameters
     ----------
-    memory_limit : bytes per rank, beside what the profile says that a rank has.
+    profile : Profile
+        As measured, on any number of ranks.
+    n_ranks : int
+        N, at least 1.
+    memory_limit : float, optional
+        Bytes per rank, beside what the profile says that a rank has.
+
+    Returns
+    -------
+    CostTable
+        Its `limit` is the lower of the two, infinite without either.
 
     Raises
     ------
@@ -152,7 +259,18 @@ def _limit(rank: RankProfile, memory_limit: float | None) -> float:
 
 
 def readable_bytes(count: float) -> str:
-    """Return bytes in the largest binary unit that leaves at least 1: '1.5 GiB'."""
+    """Return bytes in the largest binary unit that leaves at least 1: '1.5 GiB'.
+
+    Parameters
+    ----------
+    count : float
+        Bytes.
+
+    Returns
+    -------
+    str
+        One decimal; none for plain bytes. TiB is the largest unit.
+    """
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
         if count < 1024 or unit == "TiB":
             break

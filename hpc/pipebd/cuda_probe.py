@@ -15,7 +15,17 @@ SIZES = (64, 1 << 20)
 
 
 def main(index: int) -> None:
-    """Send to this process itself; raise RuntimeError if something else arrives."""
+    """Send to this process itself, from and into device memory.
+
+    Parameters
+    ----------
+    index : int
+        Of the device.
+
+    Raises
+    ------
+    RuntimeError : something else arrives.
+    """
     torch.cuda.set_device(index)
     for size in SIZES:
         sent = torch.arange(size, dtype=torch.float32, device="cuda")

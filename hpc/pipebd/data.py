@@ -23,7 +23,15 @@ Indices = npt.NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Batch:
-    """A share of a batch. images : (n_share, channels, side, side). labels : (n_share,) int64."""
+    """A share of a batch.
+
+    Attributes
+    ----------
+    images : (n_share, channels, side, side) tensor
+        Normalised by the file's traits. Samples from arrays keep their shape, (n_share, ...).
+    labels : (n_share,) int64 tensor
+        0..classes-1.
+    """
 
     images: torch.Tensor
     labels: torch.Tensor
@@ -31,6 +39,22 @@ class Batch:
 
 def hold_out(n_images: int, share: float, seed: int) -> tuple[Indices, Indices]:
     """Split images 0..n-1 at random into (kept, held out), each ascending.
+
+    Parameters
+    ----------
+    n_images : int
+        How many there are.
+    share : float
+        To be held out, in (0, 1); rounded to whole images.
+    seed : int
+        The run's, >= 0; the same split for the same seed.
+
+    Returns
+    -------
+    kept : (n,) int64 array
+        Indices.
+    held : (n,) int64 array
+        All others.
 
     Raises
     ------
@@ -48,12 +72,28 @@ class ImageBatches:
 
     Parameters
     ----------
-    file, split : where the images are.
-    batch : images of a whole batch.
-    training : shuffled, augmented, all batches whole; else in order, as they are, and the last
-        batch may be short.
-    rows : this rank's rows of the whole batch; all unless given.
-    indices : the images to draw from, ascending; all unless given.
+    file : ImagesFile
+        Open; a split that is stored as pixels is read whole.
+    split : str
+        'train' or 'test'.
+    batch : int
+        Images of a whole batch.
+    seed : int
+        Of shuffling and augmentation.
+    training : bool
+        Shuffled, augmented, all batches whole; else in order, as they are, and the last batch may
+        be short.
+    rows : range, optional
+        This rank's rows of the whole batch; all unless given.
+    indices : (n,) integer array, optional
+        The images to draw from, ascending; all unless given.
+    dtype : torch.dtype
+        Of the images that are loaded.
+
+    Attributes
+    ----------
+    steps : int
+        Batches of an epoch.
 
     Raises
     ------
@@ -86,7 +126,24 @@ class ImageBatches:
             raise InputError(f"{file.path}: {n_images} {split} images, a batch takes {batch}")
 
     def load(self, epoch: int, step: int) -> Batch:
-        """Return this rank's share of batch `step`, 0..steps-1, of an epoch."""
+        """Return this rank's share of a batch.
+
+        Parameters
+        ----------
+        epoch : int
+            From 0; shuffling is keyed by seed and epoch, augmentation by the image's index too.
+        step : int
+            0..steps-1.
+
+        Returns
+        -------
+        Batch
+            In host memory; empty where a short batch ends before the rank's rows.
+
+        Raises
+        ------
+        InputError : an image that cannot be decoded.
+        """
         first = step * self._batch
         chosen = self._epoch_order(epoch)[first : first + self._batch]
         mine = chosen[self._rows.start : self._rows.stop]

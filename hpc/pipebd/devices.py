@@ -22,11 +22,24 @@ def choose_transport(comm: MPI.Comm, asked: str, device: torch.device) -> tuple[
 
     Parameters
     ----------
-    asked : auto or one of TRANSPORTS; the latter is taken at its word.
+    comm : MPI.Comm
+        Of the run.
+    asked : str
+        auto or one of TRANSPORTS; the latter is taken at its word.
+    device : torch.device
+        Of this rank; of the same type on all.
+
+    Returns
+    -------
+    name : str
+        One of TRANSPORTS, the same on all ranks: with auto `cuda-aware` only where that works on
+        every rank.
+    why : str
+        For the user.
 
     Raises
     ------
-    InputError : (on all ranks) another name, or one that does not go with the device.
+    AgreedError : on all ranks: another name, or one that does not go with the device.
     """
     with together(comm):
         _check_transport(asked, device)
@@ -59,12 +72,42 @@ def _objection(device: torch.device) -> str | None:
 
 
 def make_transport(name: str, device: torch.device, waiting: Waiting | None = None) -> Transport:
-    """Return a rank's transport. name : see `choose_transport`."""
+    """Return a rank's transport. Local.
+
+    Parameters
+    ----------
+    name : str
+        See `choose_transport`.
+    device : torch.device
+        Of this rank; its current stream becomes the main one.
+    waiting : Waiting, optional
+        How the rank waits; `Yielding` unless given.
+
+    Returns
+    -------
+    Transport
+        Without links.
+    """
     return Transport(name, None if name == "host" else CudaStreams(device), waiting)
 
 
 def describe(comm: MPI.Comm, placement: Placement, transport: str, why: str) -> list[str]:
-    """Return, on rank 0, lines on devices and transport, warnings included. Collective."""
+    """Return, on rank 0, lines on devices and transport, warnings included. Collective.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the run.
+    placement : Placement
+        Of this rank.
+    transport, why : str
+        See `choose_transport`.
+
+    Returns
+    -------
+    list of str
+        Empty on other ranks.
+    """
     device = placement.device
     named = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
     everybody = comm.gather((f"{device} ({named})" if named != "CPU" else named, placement.sharing))

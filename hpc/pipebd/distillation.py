@@ -32,8 +32,18 @@ State = dict[str, torch.Tensor]
 class Distilled:
     """The end of a run, on every rank.
 
-    students : per block the state that was kept, on rank 0; None elsewhere.
-    best_epochs : per block. final : of the kept students, None without images to validate on.
+    Attributes
+    ----------
+    times : Times
+        What it took.
+    history : History
+        What the epochs gave.
+    students : list of dict of str to tensor, or None
+        Per block the state that was kept, in host memory, on rank 0; None elsewhere.
+    best_epochs : list of int
+        Per block, from 0: the epoch that was kept.
+    final : Validation or None
+        Of the kept students; None without images to validate on.
     """
 
     times: Times
@@ -45,7 +55,19 @@ class Distilled:
 
 @dataclass
 class EpochReport:
-    """An epoch as it is told on rank 0. block : for baselines, the one that was trained."""
+    """An epoch as it is told.
+
+    Attributes
+    ----------
+    epoch : int
+        From 0.
+    losses : (B,) float64 array
+        Mean over its training steps; of a baseline only that of `block` is not 0.
+    validation : Validation or None
+        None for baselines, and without images to validate on.
+    block : int or None
+        For baselines, the one that was trained.
+    """
 
     epoch: int
     losses: Losses
@@ -109,7 +131,24 @@ Tell = Callable[[EpochReport], None]
 def validator(
     job: Job, schedule: Schedule, works: Sequence[TrainingWork], head: nn.Module
 ) -> Validator:
-    """Return what validates these blocks under a schedule. Collective."""
+    """Return what validates these blocks under a schedule. Collective.
+
+    Parameters
+    ----------
+    job : Job
+        Its program is a `TrainingProgram`.
+    schedule : Schedule
+        That says which blocks a rank has.
+    works : sequence of TrainingWork
+        This rank's blocks, in order.
+    head : nn.Module
+        What follows the teacher's last block.
+
+    Returns
+    -------
+    Validator
+        To be freed, on all ranks.
+    """
     program = cast(TrainingProgram, job.program)
     return Validator(job.comm, schedule, program, job.transport, job.tally, works, head)
 
@@ -141,8 +180,19 @@ def distill(job: Job, head: nn.Module, keep_best: bool, tell: Tell) -> Distilled
 
     Parameters
     ----------
-    job : its program is a `TrainingProgram`. head : what follows the teacher's last block.
-    keep_best : the best epoch of every block and not the last. tell : told of epochs.
+    job : Job
+        Its program is a `TrainingProgram`.
+    head : nn.Module
+        What follows the teacher's last block; the same on all ranks.
+    keep_best : bool
+        The best epoch of every block, and not the last, where there are images to validate on.
+    tell : callable
+        Told of every epoch, on every rank; for LS each rank tells of its own blocks.
+
+    Returns
+    -------
+    Distilled
+        Its students on rank 0 only.
 
     Raises
     ------

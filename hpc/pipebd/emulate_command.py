@@ -42,7 +42,25 @@ UNUSED = ("data", "blocks", "teacher", "out", "architecture_out", "profile", "ch
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options of `train`, the same on all ranks; `emulate` names the profile.
+    world : MPI.Comm
+        Of the job; duplicated. Its ranks sleep.
+
+    Returns
+    -------
+    int
+        Exit code: 0.
+
+    Raises
+    ------
+    AgreedError : on all ranks: options, a profile or a schedule that cannot be used.
+    InputError : on the first rank alone: a file cannot be written any more at the end.
+    """
     with owned(world) as comm:
         with together(comm):
             check_options(args, comm)
@@ -172,7 +190,20 @@ def _report(
 
 
 def compute_s(profile: Profile, plan: Plan) -> float | None:
-    """Return the slowest group's seconds of teachers and students alone; None for baselines."""
+    """Return the slowest group's seconds of teachers and students alone; None for baselines.
+
+    Parameters
+    ----------
+    profile : Profile
+        With an entry for each rank of the job.
+    plan : Plan
+        Of the run.
+
+    Returns
+    -------
+    float or None
+        Seconds of a step.
+    """
     schedule: Any = plan.choice.schedule
     if schedule is None:
         return None

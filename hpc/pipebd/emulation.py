@@ -32,7 +32,10 @@ class Sleeper:
 
     So is what the host does between two sleeps: a device would compute meanwhile.
 
-    poll : moves messages; called between slices.
+    Parameters
+    ----------
+    poll : callable
+        Moves messages; called between slices of at most `SLICE_S`.
     """
 
     def __init__(self, poll: Callable[[], None]) -> None:
@@ -40,14 +43,26 @@ class Sleeper:
         self._overslept, self._ended = 0.0, -1.0
 
     def spend(self, seconds: float) -> None:
-        """Return after `seconds`, less what is to be made up for."""
+        """Return after `seconds`, less what is to be made up for.
+
+        Parameters
+        ----------
+        seconds : float
+            >= 0.
+        """
         begin = perf_counter()
         gap = begin - self._ended
         owed = self._overslept + (gap if gap < GAP_S else 0.0)
         self.until(begin + seconds - owed)
 
     def until(self, deadline: float) -> None:
-        """Return when `perf_counter` says so."""
+        """Return when `perf_counter` says so.
+
+        Parameters
+        ----------
+        deadline : float
+            Seconds, of `perf_counter`; one that has passed is not waited for.
+        """
         self._poll()
         while (left := deadline - perf_counter()) > 0:
             sleep(min(left, SLICE_S))
@@ -56,7 +71,21 @@ class Sleeper:
 
 
 class EmulatedWork:
-    """A block that takes as long as a profile says. See `work.BlockWork`."""
+    """A block that takes as long as a profile says. See `work.BlockWork`.
+
+    Parameters
+    ----------
+    profile : Profile
+        Of all blocks.
+    block : int
+        This one, from 0.
+    rank : RankProfile
+        Whose speed counts.
+    reducer : Reducer
+        Over the ranks of the group.
+    sleeper : Sleeper
+        Of this rank.
+    """
 
     def __init__(
         self, profile: Profile, block: int, rank: RankProfile, reducer: Reducer, sleeper: Sleeper
@@ -70,22 +99,50 @@ class EmulatedWork:
         self._architecture = False
 
     def teacher(self, x: torch.Tensor) -> torch.Tensor:
-        """Sleep; return zeros, always the same, which nobody writes to."""
+        """Sleep; return zeros, always the same, which nobody writes to.
+
+        Parameters
+        ----------
+        x : (n_share, ...) tensor
+            Only its length counts.
+
+        Returns
+        -------
+        (n_share, bytes) uint8 tensor
+            Of the real output's size.
+        """
         self._spend(self._block.teacher_s, len(x))
         return self._output[: len(x)]
 
     def begin(self, turn: Round) -> None:
-        """Note which kind of round it is."""
+        """Note which kind of round it is.
+
+        Parameters
+        ----------
+        turn : Round
+            The one that begins.
+        """
         self._architecture = turn.architecture
 
     def student(self, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """Sleep; the loss is 0."""
+        """Sleep; the loss is 0.
+
+        Parameters
+        ----------
+        x, target : (n_share, ...) tensor
+            Only the first one's length counts.
+
+        Returns
+        -------
+        scalar tensor
+            0.
+        """
         weights, search = self._block.student_s, self._block.architecture_s
         self._spend(search if self._architecture and search else weights, len(x))
         return torch.zeros(())
 
     def reduce(self) -> None:
-        """Sum as many bytes as the gradient has, and sleep for the rest of its time."""
+        """Sum as many bytes as the gradient has, and sleep for the rest of its time. Collective."""
         took = at_size(self._profile.allreduce_s, self._reducer.size, self.index) / self._speed
         deadline = perf_counter() + took
         self._reducer.sum(self._gradient)
@@ -95,7 +152,13 @@ class EmulatedWork:
         """Do nothing: it is part of the student's time."""
 
     def kept(self) -> Iterable[torch.Tensor]:
-        """Return nothing: there are no weights."""
+        """Return nothing: there are no weights.
+
+        Returns
+        -------
+        tuple
+            Empty.
+        """
         return ()
 
     def _spend(self, times: Shares, share: int) -> None:
@@ -103,7 +166,20 @@ class EmulatedWork:
 
 
 def output(profile: Profile, block: int) -> Boundary:
-    """Return what a block gives of one sample: so many bytes."""
+    """Return what a block gives of one sample: so many bytes.
+
+    Parameters
+    ----------
+    profile : Profile
+        Of all blocks.
+    block : int
+        From 0.
+
+    Returns
+    -------
+    Boundary
+        (bytes,) uint8, rounded up.
+    """
     return Boundary((-(-profile.blocks[block].output_bytes // profile.batch),), torch.uint8)
 
 
@@ -112,9 +188,12 @@ class EmulatedProgram:
 
     Parameters
     ----------
-    profile : with an entry for each rank of the job, see `Profile.for_ranks`.
-    rank : this one, whose speed counts.
-    poll : moves this rank's messages (`Transport.poll`).
+    profile : Profile
+        With an entry for each rank of the job, see `Profile.for_ranks`.
+    rank : int
+        This one, whose speed counts.
+    poll : callable
+        Moves this rank's messages (`Transport.poll`).
     """
 
     device = torch.device("cpu")
@@ -125,28 +204,84 @@ class EmulatedProgram:
         self._sleeper = Sleeper(poll)
 
     def work(self, block: int, reducer: Reducer) -> EmulatedWork:
-        """Return a block that sleeps."""
+        """Return a block that sleeps.
+
+        Parameters
+        ----------
+        block : int
+            0..B-1.
+        reducer : Reducer
+            Over the ranks of the group.
+
+        Returns
+        -------
+        EmulatedWork
+            All of a rank share its sleeper.
+        """
         return EmulatedWork(self._profile, block, self._rank, reducer, self._sleeper)
 
     def feed(self, rows: range) -> EmulatedFeed:
-        """Return inputs that take their part of the time to load a batch."""
+        """Return inputs that take their part of the time to load a batch.
+
+        Parameters
+        ----------
+        rows : range
+            Of 0..batch-1: this rank's share.
+
+        Returns
+        -------
+        EmulatedFeed
+            Of as many samples.
+        """
         part = len(rows) / self.batch
         return EmulatedFeed(len(rows), self._profile.load_s * part, self._sleeper)
 
     def boundary(self, block: int) -> Boundary:
-        """Return bytes: of the block before, or one for the images of block 0."""
+        """Return bytes: of the block before, or one for the images of block 0.
+
+        Parameters
+        ----------
+        block : int
+            0..B-1.
+
+        Returns
+        -------
+        Boundary
+            (bytes,) uint8.
+        """
         return output(self._profile, block - 1) if block else Boundary((1,), torch.uint8)
 
 
 class EmulatedFeed:
-    """Batches of nothing that take time to load. See `program.Feed`."""
+    """Batches of nothing that take time to load. See `program.Feed`.
+
+    Parameters
+    ----------
+    share : int
+        Samples of this rank.
+    load_s : float
+        Seconds for each.
+    sleeper : Sleeper
+        Of this rank.
+    """
 
     def __init__(self, share: int, load_s: float, sleeper: Sleeper) -> None:
         self._batch = torch.zeros((share, 1), dtype=torch.uint8)
         self._load_s, self._sleeper = load_s, sleeper
 
     def inputs(self, rounds: Iterable[Round]) -> Iterator[torch.Tensor]:
-        """Yield the same share again and again, asleep before each."""
+        """Yield the same share again and again, asleep before each.
+
+        Parameters
+        ----------
+        rounds : iterable of Round
+            Only their number counts.
+
+        Yields
+        ------
+        (share, 1) uint8 tensor
+            Zeros.
+        """
         for _ in rounds:
             self._sleeper.spend(self._load_s)
             yield self._batch

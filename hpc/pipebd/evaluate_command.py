@@ -23,7 +23,25 @@ from hpc.report.figures import write_json
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options, the same on all ranks.
+    world : MPI.Comm
+        Of the job; duplicated.
+
+    Returns
+    -------
+    int
+        Exit code: 0.
+
+    Raises
+    ------
+    AgreedError : on all ranks: options or files that cannot be used, no test images.
+    InputError : on the first rank alone: the figures cannot be written any more at the end.
+    """
     with session(args, world) as here:
         with together(here.comm):
             recipe, student = read_student(args.student, DTYPES[args.dtype])

@@ -34,10 +34,31 @@ Losses = npt.NDArray[np.float64]
 class Job:
     """What to run and how.
 
-    comm : of the run. packing : for LS the blocks of each rank. queue : see `Pipeline`.
-    advance : told of every round of this rank. keeping : checkpoints of a schedule, if any; then
-        the program is a `TrainingProgram` and the hooks have `Results`. gauges : set, for who
-        watches the run.
+    Attributes
+    ----------
+    comm : MPI.Comm
+        Of the run.
+    choice : Choice
+        Schedule or baseline.
+    program : Program
+        What is trained, or emulated.
+    transport : Transport
+        Of this rank.
+    epochs : sequence of tuple of Round
+        The rounds of the run.
+    packing : sequence of sequence of int
+        For LS the blocks of each rank.
+    queue : int
+        See `Pipeline`.
+    tally : Tally
+        Of this rank's spans.
+    advance : callable
+        Told of every round of this rank.
+    keeping : Keeping or None
+        Checkpoints of a schedule, if any; then the program is a `TrainingProgram` and the hooks
+        have `Results`.
+    gauges : Gauges
+        Set, for who watches the run.
     """
 
     comm: MPI.Comm
@@ -68,7 +89,17 @@ class Hooks(Protocol):
     """What happens between epochs; `losses` are the rank's parts, (B,) float64."""
 
     def epoch_end(self, epoch: int, works: Sequence[BlockWork], losses: Losses) -> None:
-        """All blocks have been trained for an epoch. Collective over the run."""
+        """All blocks have been trained for an epoch. Collective over the run.
+
+        Parameters
+        ----------
+        epoch : int
+            From 0.
+        works : sequence of BlockWork
+            The rank's blocks.
+        losses : (B,) float64 array
+            The rank's parts of the mean losses.
+        """
         ...
 
     def task_epoch_end(
@@ -76,7 +107,16 @@ class Hooks(Protocol):
     ) -> None:
         """The last of `works` has been trained for an epoch (baselines). Collective over its group.
 
-        works : the blocks up to that one.
+        Parameters
+        ----------
+        epoch : int
+            From 0.
+        works : sequence of BlockWork
+            The blocks up to that one.
+        reducer : Reducer
+            Over the ranks that train it: all for DP, this one for LS.
+        losses : (B,) float64 array
+            The rank's part of its mean loss.
         """
         ...
 
@@ -85,22 +125,41 @@ class NoHooks:
     """Does nothing between epochs."""
 
     def epoch_end(self, epoch: int, works: Sequence[BlockWork], losses: Losses) -> None:
-        """Do nothing."""
+        """Do nothing.
+
+        Parameters
+        ----------
+        epoch, works, losses
+            As `Hooks`'s.
+        """
 
     def task_epoch_end(
         self, epoch: int, works: Sequence[BlockWork], reducer: Reducer, losses: Losses
     ) -> None:
-        """Do nothing."""
+        """Do nothing.
+
+        Parameters
+        ----------
+        epoch, works, reducer, losses
+            As `Hooks`'s.
+        """
 
 
 @dataclass(frozen=True)
 class Times:
     """What a run took, the same on all ranks.
 
-    seconds : of the slowest rank, between the first and the last step, validation left out.
-    steps : training steps of this run, each one batch seen by every block; those before the
-        checkpoint that it went on from, `done_before` rounds, are left out.
-    idle : per rank the share of the time in which it had nothing to do.
+    Attributes
+    ----------
+    seconds : float
+        Of the slowest rank, between the first and the last step, validation left out.
+    steps : int
+        Training steps of this run, each one batch seen by every block; those before the checkpoint
+        that it went on from are left out.
+    idle : tuple of float
+        Per rank the share of the time, in [0, 1], in which it had nothing to do.
+    done_before : int
+        Rounds before that checkpoint; 0 without one.
     """
 
     seconds: float
@@ -116,6 +175,18 @@ class Times:
 
 def execute(job: Job, hooks: Hooks) -> Times:
     """Run all epochs. Collective.
+
+    Parameters
+    ----------
+    job : Job
+        The same on all ranks, but for what is the rank's own.
+    hooks : Hooks
+        Called between epochs.
+
+    Returns
+    -------
+    Times
+        The same on all ranks.
 
     Raises
     ------

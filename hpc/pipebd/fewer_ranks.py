@@ -10,6 +10,18 @@ def fewer(args: argparse.Namespace, ranks: int) -> argparse.Namespace:
 
     A name finds its schedule by itself. One that was spelled out is for its number of ranks; in
     its place comes the best by the profile, or blocks dealt to ranks where none is given.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options of `pipebd train`.
+    ranks : int
+        How many are left; not needed here.
+
+    Returns
+    -------
+    argparse.Namespace
+        `args` itself where nothing changes.
     """
     if "@" not in args.schedule:
         return args

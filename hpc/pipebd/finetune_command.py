@@ -19,7 +19,27 @@ SETTINGS = SgdSettings(lr=1e-4, momentum=0.9)
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options, the same on all ranks.
+    world : MPI.Comm
+        Of the job; duplicated.
+
+    Returns
+    -------
+    int
+        Exit code: 0.
+
+    Raises
+    ------
+    AgreedError : on all ranks: options or files that cannot be used, images of other classes than
+        the student's; a loss that is not finite.
+    Stopped : on all ranks, where checkpoints are kept and a stop was asked for.
+    InputError : on the first rank alone: the file cannot be written any more at the end.
+    """
     with session(args, world) as here:
         with together(here.comm):
             settings = rated(SETTINGS, args.lr)

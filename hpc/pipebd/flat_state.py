@@ -27,7 +27,12 @@ class FlatState:
         self._used, self._tree = 0, ""
 
     def copy(self, state: Any) -> None:
-        """Copy a state of dicts, lists, tuples, tensors and plain values.
+        """Copy a state. A later one that is no larger takes the same memory.
+
+        Parameters
+        ----------
+        state : Any
+            Of dicts, lists, tuples, tensors and plain values.
 
         Raises
         ------
@@ -43,13 +48,37 @@ class FlatState:
                 _view(self._room, start, tensor.dtype, tensor.shape).copy_(tensor.detach())
 
     def arrays(self, name: str) -> Iterator[tuple[str, Bytes]]:
-        """Yield the two arrays, by name: NAME and NAME.tree."""
+        """Yield the two arrays of the last copy, by name: NAME and NAME.tree.
+
+        Parameters
+        ----------
+        name : str
+            NAME.
+
+        Yields
+        ------
+        name : str
+            Of the array.
+        array : (n,) uint8 array
+            Views: the next copy writes into the first.
+        """
         yield name, self._room.numpy()[: self._used]
         yield f"{name}.tree", np.frombuffer(self._tree.encode(), np.uint8)
 
 
 def state_of(data: Bytes, tree: Bytes) -> Any:
-    """Return the state that two arrays hold; its tensors lie in `data`."""
+    """Return the state that two arrays hold.
+
+    Parameters
+    ----------
+    data, tree : (n,) uint8 array
+        Those called NAME and NAME.tree.
+
+    Returns
+    -------
+    Any
+        Its tensors lie in `data`.
+    """
     return _restored(json.loads(tree.tobytes()), torch.from_numpy(data))
 
 

@@ -16,8 +16,12 @@ Losses = npt.NDArray[np.float64]
 class History:
     """What the epochs gave, whole on all ranks once the run is over.
 
-    losses, validation_losses : (epochs, B) float64; NaN where there was no validation.
-    accuracies : of the assembled student, by epoch; None for baselines, which have none before
+    Attributes
+    ----------
+    losses, validation_losses : (epochs, B) float64 array
+        NaN where there was no validation.
+    accuracies : list of float or None
+        Of the assembled student, by epoch, in [0, 1]; None for baselines, which have none before
         their end.
     """
 
@@ -26,7 +30,13 @@ class History:
     accuracies: list[float | None]
 
     def kept(self) -> dict[str, npt.NDArray[Any]]:
-        """Return it as arrays by name."""
+        """Return it as arrays by name, for a checkpoint.
+
+        Returns
+        -------
+        dict of str to array
+            Copies; accuracies as (epochs,) float64, NaN for none.
+        """
         accuracies = [np.nan if found is None else found for found in self.accuracies]
         return {
             "losses": self.losses.copy(),
@@ -35,7 +45,13 @@ class History:
         }
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take over what `kept` gave."""
+        """Take over what `kept` gave.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            Of a run with as many epochs and blocks.
+        """
         self.losses[:] = arrays["losses"]
         self.validation_losses[:] = arrays["validation_losses"]
         found = arrays["accuracies"].tolist()

@@ -24,7 +24,25 @@ def time_reductions(
 ) -> dict[int, tuple[float, ...]]:
     """Return for each group size 2..N the median seconds of every block's reductions in a step.
 
-    The same on all ranks: of the slowest rank of ranks 0..d-1. Empty on one rank.
+    The same on all ranks: of the slowest rank of ranks 0..d-1. Empty on one rank. Collective.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the run.
+    transport : Transport
+        Of this rank.
+    blocks : sequence of sequence of Reduction
+        By block; the same on all ranks.
+    device : torch.device
+        Where the numbers lie.
+    steps : int
+        That count, after `WARM_UP` others.
+
+    Returns
+    -------
+    dict of int to tuple of float
+        (B,) seconds by group size.
     """
     found = {}
     for size in range(2, comm.size + 1):
@@ -65,11 +83,25 @@ def time_relays(
 ) -> tuple[float, ...]:
     """Return the median seconds of passing each output, of a whole batch, from a rank to the next.
 
-    Half a round trip between ranks 0 and 1; the same on all ranks. 0 on one rank.
+    Half a round trip between ranks 0 and 1; the same on all ranks. 0 on one rank. Collective.
 
     Parameters
     ----------
-    outputs : shape, samples included, and dtype of each.
+    comm : MPI.Comm
+        Of the run.
+    transport : Transport
+        Of this rank.
+    outputs : sequence of (shape, dtype)
+        Shape, samples included, and dtype of each; the same on all ranks.
+    device : torch.device
+        Where the numbers lie.
+    steps : int
+        That count, after `WARM_UP` others.
+
+    Returns
+    -------
+    tuple of float
+        Seconds, one an output.
     """
     times = [0.0] * len(outputs)
     if comm.size > 1 and comm.rank < 2:

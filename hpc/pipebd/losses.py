@@ -22,8 +22,15 @@ def mean_squared_error(
 
     Parameters
     ----------
-    output, target : (n_share, ...), of student and teacher.
-    total_batch : samples in the whole batch.
+    output, target : (n_share, ...) tensor
+        Of student and teacher.
+    total_batch : int
+        Samples in the whole batch.
+
+    Returns
+    -------
+    scalar tensor
+        The share's part of the mean.
     """
     elements = total_batch * target[0].numel()
     return functional.mse_loss(output, target, reduction="sum") / elements
@@ -36,8 +43,15 @@ def soft_cross_entropy(
 
     Parameters
     ----------
-    output, target : (n_share, classes) logits of student and teacher.
-    total_batch : samples in the whole batch.
+    output, target : (n_share, classes) tensor
+        Logits of student and teacher.
+    total_batch : int
+        Samples in the whole batch.
+
+    Returns
+    -------
+    scalar tensor
+        The share's part of the mean.
     """
     wanted = functional.softmax(target, dim=1)
     return functional.cross_entropy(output, wanted, reduction="sum") / total_batch
@@ -50,8 +64,19 @@ def label_cross_entropy(
 
     Parameters
     ----------
-    output : (n_share, classes) logits. labels : (n_share,) int64.
-    smoothing : share of the weight spread evenly over all classes.
+    output : (n_share, classes) tensor
+        Logits.
+    labels : (n_share,) int64 tensor
+        0..classes-1.
+    total_batch : int
+        Samples in the whole batch.
+    smoothing : float
+        Share of the weight spread evenly over all classes, in [0, 1].
+
+    Returns
+    -------
+    scalar tensor
+        The share's part of the mean.
     """
     summed = functional.cross_entropy(output, labels, reduction="sum", label_smoothing=smoothing)
     return summed / total_batch

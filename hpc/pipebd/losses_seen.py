@@ -20,11 +20,21 @@ class LossLog:
 
     Parameters
     ----------
-    works : the blocks. rank : for messages.
+    works : sequence of BlockWork
+        The rank's blocks.
+    rounds : sequence of Round
+        Of the epoch.
+    device : torch.device
+        Where the losses are kept.
+    rank : int
+        For messages.
 
     Attributes
     ----------
-    rounds : of the epoch. done : how many of them have been seen.
+    rounds : sequence of Round
+        Of the epoch.
+    done : int
+        How many of them have been seen.
     """
 
     def __init__(
@@ -36,11 +46,26 @@ class LossLog:
         self._seen = self.done = 0
 
     def put(self, place: int, work: int, loss: torch.Tensor) -> None:
-        """Keep the loss of the rank's block number `work` in round number `place` of the epoch."""
+        """Keep a loss. It stays on the device.
+
+        Parameters
+        ----------
+        place : int
+            Number of the round in the epoch, from 0.
+        work : int
+            Number of the block among the rank's, from 0.
+        loss : scalar tensor
+            The rank's part of it.
+        """
         self._values[place, work] = loss
 
     def look(self, done: int) -> None:
         """Check, now and then, the losses of the first `done` rounds.
+
+        Parameters
+        ----------
+        done : int
+            Rounds of the epoch that are done.
 
         Raises
         ------
@@ -57,21 +82,38 @@ class LossLog:
         self._seen = done
 
     def so_far(self) -> npt.NDArray[np.float64]:
-        """Return the losses of the rounds that are done, (done, works) float64."""
+        """Return the losses of the rounds that are done. It waits for a GPU.
+
+        Returns
+        -------
+        (done, works) float64 array
+            The rank's parts.
+        """
         found: npt.NDArray[np.float64] = self._values[: self.done].cpu().numpy()
         return found
 
     def latest(self) -> float | None:
         """Return the rank's part of the last round's loss, the mean over its blocks.
 
-        None before the first round, and without blocks. It waits for a GPU.
+        It waits for a GPU.
+
+        Returns
+        -------
+        float or None
+            None before the first round, and without blocks.
         """
         if not self.done or not self._works:
             return None
         return float(self._values[self.done - 1].mean())
 
     def restore(self, losses: npt.NDArray[np.float64]) -> None:
-        """Take the losses of rounds that were done before, (done, works) float64."""
+        """Take the losses of rounds that were done before.
+
+        Parameters
+        ----------
+        losses : (done, works) float64 array
+            From `so_far`.
+        """
         self._seen = self.done = len(losses)
         self._values[: self.done] = torch.from_numpy(losses).to(self._values)
 
@@ -86,7 +128,18 @@ class LossLog:
         )
 
     def means(self, n_blocks: int) -> npt.NDArray[np.float64]:
-        """Return the rank's part of each block's mean loss over training steps, (B,) float64."""
+        """Return the rank's part of each block's mean loss over training steps.
+
+        Parameters
+        ----------
+        n_blocks : int
+            B.
+
+        Returns
+        -------
+        (B,) float64 array
+            0 for blocks of other ranks; architecture rounds are left out.
+        """
         training = [place for place, turn in enumerate(self.rounds) if not turn.architecture]
         found = np.zeros(n_blocks)
         if training:

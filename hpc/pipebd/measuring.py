@@ -14,7 +14,23 @@ def measure_prepared(here: Session, prepared: Prepared, steps: int, record: Reco
 
     Parameters
     ----------
-    steps : of each measurement. record : that tells of it.
+    here : Session
+        Ranks and transport.
+    prepared : Prepared
+        What is measured; the images of its first epoch are loaded.
+    steps : int
+        Of each measurement, at least 1.
+    record : Record
+        That tells of it.
+
+    Returns
+    -------
+    Profile
+        Of the recipe's label.
+
+    Raises
+    ------
+    AgreedError : on all ranks: no steps.
     """
     n_blocks = prepared.program.n_blocks
     with record.watch("profile", n_blocks, "blocks") as advance:

@@ -19,7 +19,13 @@ from hpc.pipebd.work import BlockWork, Round
 
 @contextlib.contextmanager
 def released(device: torch.device) -> Iterator[None]:
-    """Give memory that nobody uses back to the device, also after a failed allocation."""
+    """Give memory that nobody uses back to the device, also after a failed allocation.
+
+    Parameters
+    ----------
+    device : torch.device
+        Nothing is done for a CPU.
+    """
     try:
         yield
     finally:
@@ -29,14 +35,39 @@ def released(device: torch.device) -> Iterator[None]:
 
 
 def resident_bytes(device: torch.device) -> int:
-    """Return what is allocated on a GPU now, 0 for a CPU."""
+    """Return what is allocated on a GPU now, 0 for a CPU.
+
+    Parameters
+    ----------
+    device : torch.device
+        Of this rank.
+
+    Returns
+    -------
+    int
+        Bytes of torch's tensors.
+    """
     return torch.cuda.memory_allocated(device) if device.type == "cuda" else 0
 
 
 def peak_bytes(device: torch.device, before: int, work: BlockWork, x: torch.Tensor) -> int:
-    """Return the peak of two steps on `x`, (n_share, ...); the first makes the optimizer's state.
+    """Return the peak of two steps; the first makes the optimizer's state.
 
-    before : `resident_bytes` before the block was built; what it built counts.
+    Parameters
+    ----------
+    device : torch.device
+        Where `work` and `x` are.
+    before : int
+        `resident_bytes` before the block was built; what it built counts.
+    work : BlockWork
+        Two of its steps are run, without a reduction.
+    x : (n_share, ...) tensor
+        Its input, which counts.
+
+    Returns
+    -------
+    int
+        Bytes; for what they are on a CPU see the top of this module.
     """
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -64,7 +95,20 @@ def _step(work: BlockWork, x: torch.Tensor, number: int) -> torch.Tensor:
 
 
 def storage_bytes(tensors: Iterable[torch.Tensor], but: torch.Tensor) -> int:
-    """Return the bytes of the memory that tensors lie in, shared memory once, that of `but` not."""
+    """Return the bytes of the memory that tensors lie in, shared memory once, that of `but` not.
+
+    Parameters
+    ----------
+    tensors : iterable of torch.Tensor
+        Perhaps views of each other.
+    but : torch.Tensor
+        Whose memory is left out.
+
+    Returns
+    -------
+    int
+        Of the whole storages.
+    """
     storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
     storages.pop(but.untyped_storage().data_ptr(), None)
     return sum(storages.values())
@@ -73,7 +117,17 @@ def storage_bytes(tensors: Iterable[torch.Tensor], but: torch.Tensor) -> int:
 def limit_bytes(device: torch.device, sharing: int) -> int:
     """Return the memory that a rank may take: its part of the GPU's, or of the host's.
 
-    sharing : ranks on the GPU or, on a CPU, on the host.
+    Parameters
+    ----------
+    device : torch.device
+        Of this rank.
+    sharing : int
+        Ranks on the GPU or, on a CPU, on the host.
+
+    Returns
+    -------
+    int
+        Bytes, of all that there is, used or not.
     """
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[1]) // sharing

@@ -24,9 +24,16 @@ NAMES = RELAYED + BASELINES
 
 @dataclass(frozen=True)
 class Choice:
-    """What to run. name : one of NAMES, or 'given' for a schedule that was spelled out.
+    """What to run.
 
-    schedule : None for the baselines. barrier : before the updates (TR).
+    Attributes
+    ----------
+    name : str
+        One of NAMES, or 'given' for a schedule that was spelled out.
+    schedule : Schedule or None
+        None for the baselines.
+    barrier : bool
+        Whether all ranks meet before the updates (TR).
     """
 
     name: str
@@ -41,13 +48,27 @@ def choose(
 
     Parameters
     ----------
-    asked : one of NAMES, or a schedule's text.
-    table : costs; needed for ahd. With one, tr and tr+dpu take the best of the distributions
-        of whole blocks, C(B-1, N-1) in number; without, equal counts of blocks.
+    asked : str
+        One of NAMES, or a schedule's text.
+    n_blocks : int
+        B, of the network.
+    n_ranks : int
+        N, of the job.
+    batch : int
+        Samples of a step.
+    table : CostTable, optional
+        Needed for ahd. With one, tr and tr+dpu take the best of the distributions of whole
+        blocks, C(B-1, N-1) in number; without, equal counts of blocks.
+
+    Returns
+    -------
+    Choice
+        Its schedule, if any, is for `n_ranks` ranks, idle ones included.
 
     Raises
     ------
-    InputError : unknown name; a schedule that does not fit the job; ahd without costs.
+    InputError : unknown name; a schedule that does not fit the job; ahd without costs, or where
+        no schedule fits, see `search`.
     """
     if "@" in asked:
         schedule = parse(asked)
@@ -76,12 +97,38 @@ def _named(name: str, n_blocks: int, n_ranks: int, table: CostTable | None) -> S
 
 
 def one_group(n_blocks: int, n_ranks: int) -> Schedule:
-    """Return all blocks on all ranks, the batch split N ways (the paper's internal relaying)."""
+    """Return all blocks on all ranks, the batch split N ways (the paper's internal relaying).
+
+    Parameters
+    ----------
+    n_blocks : int
+        B, at least 1.
+    n_ranks : int
+        N, at least 1.
+
+    Returns
+    -------
+    Schedule
+        One group, nobody idle. Paper: Pipe-BD, TR+IR of its Fig. 4.
+    """
     return Schedule((Group(range(n_blocks), range(n_ranks)),))
 
 
 def equal_counts(n_blocks: int, n_ranks: int) -> Schedule:
-    """Return contiguous blocks on single ranks, as even in number as can be; more ranks idle."""
+    """Return contiguous blocks on single ranks, as even in number as can be; more ranks idle.
+
+    Parameters
+    ----------
+    n_blocks : int
+        B, at least 1.
+    n_ranks : int
+        N, at least 1.
+
+    Returns
+    -------
+    Schedule
+        min(B, N) groups of one rank; the first ones hold a block more where B is not divisible.
+    """
     used = min(n_blocks, n_ranks)
     spans = [range(*owned_range(n_blocks, used, rank)) for rank in range(used)]
     groups = tuple(Group(span, range(rank, rank + 1)) for rank, span in enumerate(spans))

@@ -35,9 +35,17 @@ Architecture = tuple[tuple[str, ...], ...]
 class ArchitectureSettings:
     """How the architecture parameters are trained (Adam), and when.
 
-    first : share of the epochs before the first round. every : steps from round to round.
-    flops_weight : weight in the loss of the expected multiply-adds over the most expensive
-        path's; 0 leaves them out.
+    Attributes
+    ----------
+    lr, betas : float, (float, float)
+        Of Adam.
+    first : float
+        Share of the epochs before the first round, in [0, 1].
+    every : int
+        Steps from round to round, at least 1.
+    flops_weight : float
+        Weight in the loss of the expected multiply-adds over the most expensive path's; 0 leaves
+        them out.
     """
 
     lr: float = 1e-3
@@ -47,7 +55,20 @@ class ArchitectureSettings:
     flops_weight: float = 0.0
 
     def due(self, epoch: int, step: int, epochs: int) -> bool:
-        """Return whether an architecture round follows step `step` of an epoch."""
+        """Return whether an architecture round follows a training step.
+
+        Parameters
+        ----------
+        epoch, step : int
+            Of the training step, from 0; steps are counted anew in every epoch.
+        epochs : int
+            Of the run.
+
+        Returns
+        -------
+        bool
+            Once in `every` steps, after the first epochs.
+        """
         return epoch >= self.first * epochs and (step + 1) % self.every == 0
 
 
@@ -56,7 +77,17 @@ def sample_path(
 ) -> tuple[int, ...]:
     """Draw one candidate a cell.
 
-    probabilities : (cells, candidates); those of probability 0 are never drawn.
+    Parameters
+    ----------
+    probabilities : (cells, candidates) sequence of sequence of float
+        Candidates of probability 0 are never drawn.
+    generator : np.random.Generator
+        Keyed by the round, so that all ranks draw the same.
+
+    Returns
+    -------
+    tuple of int
+        Per cell the candidate's number, see `NAMES`.
     """
     reached = np.cumsum(np.asarray(probabilities), axis=1)
     drawn = generator.random((len(reached), 1)) * reached[:, -1:]
@@ -67,8 +98,18 @@ class SearchStep(StudentStep):
     """The step of a supernet block: weight rounds and architecture rounds, phase by phase.
 
     After `begin` the phases train the weights on a sampled path, after `begin_architecture` the
-    architecture parameters; `gradients` and `update` follow. Parameters as `StudentStep`, and
-    the settings of architecture rounds.
+    architecture parameters; `gradients` and `update` follow.
+
+    Parameters
+    ----------
+    pair, block_index, settings, reducer, total_batch, seed
+        As `StudentStep`'s; the student is a `SupernetBlock`.
+    architecture : ArchitectureSettings
+        Of architecture rounds.
+
+    Raises
+    ------
+    InputError : as `StudentStep`.
     """
 
     def __init__(
@@ -93,14 +134,28 @@ class SearchStep(StudentStep):
         return [p for name, p in self.student.named_parameters() if name != "alpha"]
 
     def begin(self, epoch: int, step: int, progress: float = 0.0) -> None:
-        """Prepare a weight round: draw the path, of which alone the weights will change."""
+        """Prepare a weight round: draw the path, of which alone the weights will change.
+
+        Parameters
+        ----------
+        epoch, step : int
+            From 0: the key of the path, with seed and block.
+        progress : float
+            Share of the run's training steps that are done, in [0, 1).
+        """
         self._draw_path(Draw.PATH, epoch, step)
         self.student.searching, self.gradient = False, self._weight_gradient
         self.weights = self.student.path_parameters()
         super().begin(epoch, step, progress)
 
     def begin_architecture(self, epoch: int, step: int) -> None:
-        """Prepare an architecture round, on a batch that is held out from the weights."""
+        """Prepare an architecture round, on a batch that is held out from the weights.
+
+        Parameters
+        ----------
+        epoch, step : int
+            Of the training step that it follows: the key of its path, which is not the step's.
+        """
         self._draw_path(Draw.ARCHITECTURE_PATH, epoch, step)
         self.student.searching, self.gradient = True, self._alpha_gradient
         self.gradient.attach([self.student.alpha])
@@ -110,7 +165,18 @@ class SearchStep(StudentStep):
         self.student.path = sample_path(self.student.host_probabilities(), generator)
 
     def loss(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """Return the share's part of the loss, in an architecture round with that of the cost."""
+        """Return the share's part of the loss, in an architecture round with that of the cost.
+
+        Parameters
+        ----------
+        output, target : (n_share, ...) tensor
+            Of student and teacher.
+
+        Returns
+        -------
+        scalar tensor
+            Divided by the whole batch; the parts of all shares add up to the whole.
+        """
         loss = super().loss(output, target)
         if not self.student.searching or not self.architecture.flops_weight:
             return loss
@@ -118,7 +184,13 @@ class SearchStep(StudentStep):
         return loss + cost * (len(output) / self.total_batch)
 
     def backward(self, loss: torch.Tensor) -> None:
-        """Compute the share's part of the gradient, of weights or of architecture."""
+        """Compute the share's part of the gradient, of weights or of architecture.
+
+        Parameters
+        ----------
+        loss : scalar tensor
+            From `loss`.
+        """
         if self.student.searching:
             torch.autograd.backward(loss, inputs=[self.student.alpha])
         elif self.weights:  # a path of nothing but Zero has none
@@ -134,7 +206,22 @@ class SearchStep(StudentStep):
     def run_architecture(
         self, x: torch.Tensor, target: torch.Tensor, epoch: int, step: int
     ) -> torch.Tensor:
-        """Do one whole architecture round on a share and return its part of the loss, detached."""
+        """Do one whole architecture round on a share. Collective over the group.
+
+        Parameters
+        ----------
+        x : (n_share, ...) tensor
+            This rank's share of a batch that is held out from the weights.
+        target : (n_share, ...) tensor
+            The teacher's output on it.
+        epoch, step : int
+            As `begin_architecture`'s.
+
+        Returns
+        -------
+        scalar tensor
+            The share's part of the loss, detached.
+        """
         self.begin_architecture(epoch, step)
         loss = self.loss(self.forward(x), target)
         self.backward(loss)
@@ -143,29 +230,76 @@ class SearchStep(StudentStep):
         return loss.detach()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint of this block needs."""
+        """Return what a checkpoint of this block needs.
+
+        Returns
+        -------
+        dict of str to Any
+            That of `StudentStep`, and the state of Adam.
+        """
         return {**super().state_dict(), "architecture_optimizer": self._adam.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from `state`."""
+        """Go on from `state`.
+
+        Parameters
+        ----------
+        state : dict of str to Any
+            From `state_dict` of a step of the same block.
+        """
         super().load_state_dict(state)
         self._adam.load_state_dict(state["architecture_optimizer"])
 
 
 def expected_cost(block: SupernetBlock) -> torch.Tensor:
-    """Return the expected multiply-adds of a block over those of its most expensive path."""
+    """Return the expected multiply-adds of a block over those of its most expensive path.
+
+    Parameters
+    ----------
+    block : SupernetBlock
+        Its probabilities weigh the candidates.
+
+    Returns
+    -------
+    scalar tensor
+        In [0, 1], differentiable by alpha. Source: ProxylessNAS's expected latency, here of
+        multiply-adds.
+    """
     probabilities = block.probabilities()
     flops = block.flops.to(probabilities)
     return (probabilities * flops).sum() / flops.amax(1).sum()
 
 
 def derive(students: Sequence[SupernetBlock]) -> Architecture:
-    """Return the most probable candidate of every cell of every block."""
+    """Return the most probable candidate of every cell of every block.
+
+    Parameters
+    ----------
+    students : sequence of SupernetBlock
+        Of all blocks, in order.
+
+    Returns
+    -------
+    tuple of tuple of str
+        Per block the names of its cells' candidates.
+    """
     return tuple(tuple(NAMES[kind] for kind in block.best_path()) for block in students)
 
 
 def write_architecture(path: str | os.PathLike[str], found: Architecture) -> None:
-    """Write an architecture as JSON: a list of candidates' names per block."""
+    """Write an architecture as JSON: a list of candidates' names per block.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write, aside and renamed.
+    found : tuple of tuple of str
+        From `derive`.
+
+    Raises
+    ------
+    InputError : the file cannot be written.
+    """
     with container.written_aside(path) as partial:
         partial.write_text(json.dumps({"blocks": found}, indent=1) + "\n", encoding="utf-8")
 
@@ -173,10 +307,24 @@ def write_architecture(path: str | os.PathLike[str], found: Architecture) -> Non
 def read_architecture(path: str | os.PathLike[str], shape: Shape, width: float) -> Architecture:
     """Read an architecture and check that it fits the supernet of these sizes.
 
+    Parameters
+    ----------
+    path : path-like
+        From `write_architecture`.
+    shape : str
+        'cifar' or 'imagenet'.
+    width : float
+        Factor on all channels, which decides where a cell may take Zero.
+
+    Returns
+    -------
+    tuple of tuple of str
+        Per block the names of its cells' candidates.
+
     Raises
     ------
-    FormatError : missing or not of this kind. InputError : other counts of blocks or cells, a
-        candidate that the cell does not have.
+    FormatError : missing or not of this kind.
+    InputError : other counts of blocks or cells, a candidate that the cell does not have.
     """
     try:
         with open(path, encoding="utf-8") as file:

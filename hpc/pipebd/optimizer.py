@@ -17,6 +17,12 @@ from hpc.io.errors import InputError
 class SgdSettings:
     """Settings of torch.optim.SGD, the rate of the first step, and how the rate goes on.
 
+    Attributes
+    ----------
+    lr : rate of the first step.
+    momentum : as torch's.
+    nesterov : as torch's.
+    weight_decay : as torch's.
     schedule : 'constant', or 'cosine' from `lr` to 0 over the run, step by step.
     """
 

@@ -15,7 +15,14 @@ from hpc.pipebd.profile_file import read_profile
 
 @dataclass(frozen=True)
 class Plan:
-    """choice : what to run. packing : for LS the blocks of each rank. prediction : or None."""
+    """What a run is going to do.
+
+    Attributes
+    ----------
+    choice : schedule or baseline.
+    packing : for LS the blocks of each rank; else empty.
+    prediction : None where no costs are known.
+    """
 
     choice: Choice
     packing: tuple[tuple[int, ...], ...] = ()

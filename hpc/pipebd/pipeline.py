@@ -30,13 +30,25 @@ class Pipeline:
 
     Parameters
     ----------
-    comm : of the run, as many ranks as the schedule has. Construction and `free` are collective.
-    barrier : before the updates (TR); without, they are decoupled (DPU).
-    queue : input buffers of a rank, >= 1.
+    comm : MPI.Comm
+        Of the run, as many ranks as the schedule has. Construction and `free` are collective.
+    schedule : Schedule
+        The same on all ranks.
+    program : Program
+        Gives the blocks and, in the first group, the inputs.
+    transport : Transport
+        Of this rank, for the memory of the program's device.
+    recorder : Recorder
+        Told what the rank does when.
+    barrier : bool
+        Before the updates (TR); without, they are decoupled (DPU).
+    queue : int
+        Input buffers of a rank, at least 1.
 
     Attributes
     ----------
-    works : the rank's blocks, in order; none for an idle rank.
+    works : list of BlockWork
+        The rank's blocks, in order; none for an idle rank.
     """
 
     def __init__(
@@ -85,11 +97,21 @@ class Pipeline:
         advance: Advance = lambda steps, note: None,
         progress: Progress | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Run an epoch's rounds; return this rank's part of the blocks' mean losses, (B,) float64.
+        """Run an epoch's rounds. Called on all ranks with the same rounds.
 
         Parameters
         ----------
-        progress : knows of rounds that are done, and is told of every other.
+        rounds : sequence of Round
+            Of one epoch.
+        advance : callable
+            Told of every round of this rank that is done.
+        progress : Progress, optional
+            Knows of rounds that are done, and is told of every other.
+
+        Returns
+        -------
+        (B,) float64 array
+            This rank's part of the blocks' mean losses over training steps; 0 for others' blocks.
 
         Raises
         ------

@@ -26,7 +26,18 @@ _UNITS |= {f"{prefix}i": 1 << 10 * power for power, prefix in enumerate("kmgt", 
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """Add the command `plan` to the subcommands of `pipebd`; `run` runs what it parses."""
+    """Add the command `plan` to the subcommands of `pipebd`; `run` runs what it parses.
+
+    Parameters
+    ----------
+    subparsers : argparse's subparsers
+        Of `pipebd`; their parsers take `examples`.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        The command's; its `run_alone` returns the exit code, 0 or 2.
+    """
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "plan",
         help="search the best schedule in a profile and predict it (needs no MPI)",
@@ -57,6 +68,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> None:
     """Run `plan` with the arguments that `add_parser`'s parser returned.
 
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options: a profile, ranks, schedule and limit in, a report and figures out.
+
     Raises
     ------
     InputError : a profile, schedule or limit that cannot be used; nothing that fits.
@@ -74,6 +90,16 @@ def run(args: argparse.Namespace) -> None:
 
 def parse_bytes(text: str) -> int:
     """Return the bytes that `text` says: 1000000, 8GiB (2^30), 8GB or 8G (10^9).
+
+    Parameters
+    ----------
+    text : str
+        A number and a unit, in any case.
+
+    Returns
+    -------
+    int
+        Rounded down.
 
     Raises
     ------

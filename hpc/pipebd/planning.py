@@ -28,12 +28,28 @@ def plan_run(
 
     Parameters
     ----------
-    asked : one of `names.NAMES` or a schedule's text. profile : as given by the user.
-    measure : takes a profile; collective.
+    comm : MPI.Comm
+        Of the run: as many ranks as the plan is for.
+    asked : str
+        One of `names.NAMES` or a schedule's text; the same on all ranks.
+    n_blocks : int
+        B, of the network.
+    batch : int
+        Samples of a step.
+    profile : Profile or None
+        As given by the user; None: `measure` is called for ahd and ls, and for others nothing is
+        predicted.
+    measure : callable
+        Takes a profile, the same on all ranks; collective.
+
+    Returns
+    -------
+    Plan
+        With a prediction where there is a profile.
 
     Raises
     ------
-    AgreedError : see `names.choose` and `cost.cost_table`.
+    AgreedError : on all ranks: see `names.choose` and `cost.cost_table`.
     """
     with together(comm):
         if asked not in COSTED:  # before minutes of profiling

@@ -23,10 +23,18 @@ from hpc.pipebd.shares import largest_share
 class Prediction:
     """What a step takes.
 
-    step_s : seconds. group_s : per group of the schedule (DP: per block's training pass; LS: per
-    rank) the seconds it is busy. idle : per rank the share of the step in which it has nothing to
-    do; waiting for the own group's other ranks is not counted.
-    misfit : why it cannot run there (step_s may then be infinite), or None.
+    Attributes
+    ----------
+    step_s : float
+        Seconds; infinite where nothing fits.
+    group_s : tuple of float
+        Seconds of a step that each group of the schedule is busy (DP: each block's training pass;
+        LS: each rank).
+    idle : tuple of float
+        Per rank the share of the step, in [0, 1], in which it has nothing to do; waiting for the
+        own group's other ranks is not counted.
+    misfit : str or None
+        Why it cannot run there.
     """
 
     step_s: float
@@ -41,7 +49,21 @@ def relaying(table: CostTable, schedule: Schedule, barrier: bool = False) -> Pre
     Without barrier (DPU) the step takes as long as the slowest group. With one (TR) nobody
     starts a step before everybody ended the last, so it takes as long as the first batch through
     an empty pipeline: each group begins when the teachers before it are done and its input
-    has arrived, and the last one to finish ends the step.
+    has arrived, and the last one to finish ends the step. Paper: Pipe-BD, Fig. 3 (b) and (c).
+
+    Parameters
+    ----------
+    table : CostTable
+        Costs for the schedule's ranks.
+    schedule : Schedule
+        A valid one.
+    barrier : bool
+        Before the updates.
+
+    Returns
+    -------
+    Prediction
+        `misfit` as `CostTable.misfit` says.
     """
     group_s = tuple(table.group_s(group) for group in schedule.groups)
     ends = _first_batch_ends(table, schedule) if barrier else group_s
@@ -81,7 +103,17 @@ def data_parallel(table: CostTable) -> Prediction:
     """Predict DP: block after block on all ranks, the teacher run anew up to each block.
 
     Training block i costs, at the share of all N ranks, the teachers 0..i, student i, its
-    all-reduce, and loading.
+    all-reduce, and loading. Paper: Pipe-BD, Fig. 3 (a).
+
+    Parameters
+    ----------
+    table : CostTable
+        Costs for all ranks of the job.
+
+    Returns
+    -------
+    Prediction
+        The step is the sum over the blocks' passes; nobody is idle.
     """
     last = table.n_ranks - 1
     prefix = np.cumsum(table.teacher[:, last])
@@ -97,13 +129,36 @@ def task_s(table: CostTable) -> npt.NDArray[np.float64]:
     """Return the seconds of each block's training as a task of its own (LS), at speed 1: (B,).
 
     Load the whole batch, run the teachers 0..i, train student i.
+
+    Parameters
+    ----------
+    table : CostTable
+        Costs; only those of one rank count.
+
+    Returns
+    -------
+    (B,) float64 array
+        Seconds a step.
     """
     work = np.cumsum(table.teacher[:, 0]) + table.student[:, 0] + table.arrival[0]
     return np.asarray(work, np.float64)
 
 
 def layerwise(table: CostTable) -> tuple[tuple[tuple[int, ...], ...], Prediction]:
-    """Return the packing of LS (blocks of each rank) and its prediction: the slowest rank."""
+    """Return the packing of LS (blocks of each rank) and its prediction: the slowest rank.
+
+    Parameters
+    ----------
+    table : CostTable
+        Costs for all ranks of the job.
+
+    Returns
+    -------
+    packing : tuple of tuple of int
+        Per rank its blocks, see `longest_first`.
+    prediction : Prediction
+        `group_s` is by rank.
+    """
     tasks = task_s(table)
     packing = longest_first(tasks.tolist(), table.speed.tolist())
     rank_s = [

@@ -21,7 +21,17 @@ def prefetched(
 
     Parameters
     ----------
-    load : called from one background thread only. depth : >= 1.
+    load : callable
+        Called from one background thread only.
+    keys : iterable
+        In order; `depth` are taken ahead.
+    depth : int
+        At least 1.
+
+    Yields
+    ------
+    Value
+        One a key.
     """
     pending: deque[Future[Value]] = deque()
     with ThreadPoolExecutor(1, "prefetch") as pool:

@@ -23,10 +23,16 @@ from hpc.pipebd.training_program import TrainingProgram
 class TrainingOptions:
     """What a distillation is asked for.
 
-    batch : images of a step. epochs : passes over the training images. lr : None for the
-    workload's. validation : share held out, 0 for the test images. max_steps : ends the run.
-    teacher : file of weights. architecture : when and how a search trains its architecture;
-    architecture_share : on which share of the images.
+    Attributes
+    ----------
+    batch : images of a step.
+    epochs : passes over the training images.
+    lr : learning rate; None for the workload's.
+    validation : share of the training images held out to validate on; 0 for the test images.
+    max_steps : ends the run after so many training steps; None for all.
+    teacher : file of weights, under torchvision's names; None for those that there are.
+    architecture : when and how a search trains its architecture.
+    architecture_share : on which share of the training images it does.
     """
 
     batch: int
@@ -41,7 +47,17 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was asked for, built and checked."""
+    """What was asked for, built and checked.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        How the blocks were built.
+    network : Network
+        Teachers with their weights, students with fresh ones.
+    program : TrainingProgram
+        What is to be run.
+    """
 
     recipe: Recipe
     network: Network

@@ -18,7 +18,25 @@ from hpc.report.figures import table, write_json
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options, the same on all ranks.
+    world : MPI.Comm
+        Of the job; duplicated. The profile has an entry for each of its ranks.
+
+    Returns
+    -------
+    int
+        Exit code: 0.
+
+    Raises
+    ------
+    AgreedError : on all ranks: options, files or blocks that cannot be used.
+    InputError : on the first rank alone: the file cannot be written any more at the end.
+    """
     with session(args, world) as here:
         with together(here.comm):
             options = TrainingOptions(args.batch)
@@ -38,7 +56,18 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
 
 
 def summary(profile: Profile) -> str:
-    """Return a profile as a table: every block at the whole batch and at the smallest share."""
+    """Return a profile as a table: every block at the whole batch and at the smallest share.
+
+    Parameters
+    ----------
+    profile : Profile
+        As measured.
+
+    Returns
+    -------
+    str
+        Milliseconds, readable bytes, relative speeds; several lines.
+    """
     shares = sorted(profile.blocks[0].teacher_s)
     rows = [
         (

@@ -19,7 +19,15 @@ Shares = Mapping[int, float | None]
 
 @dataclass(frozen=True)
 class RankProfile:
-    """A rank. speed : relative, 1 for the rank that the times are of. memory_bytes : or None."""
+    """A rank.
+
+    Attributes
+    ----------
+    speed : float
+        Relative, > 0; 1 for the rank that the times are of.
+    memory_bytes : float or None
+        What it may take; None where unknown.
+    """
 
     speed: float = 1.0
     memory_bytes: float | None = None
@@ -29,10 +37,22 @@ class RankProfile:
 class BlockProfile:
     """A block, at each share size that was measured.
 
-    teacher_s : forward pass of the teacher. student_s : forward, backward and update of the
-    student. memory_bytes : peak of the two. gradient_bytes : reduced over a group each step.
-    output_bytes : of the whole batch's output, which is relayed. architecture_s : the student's
-    part of an architecture round (NAS), or None.
+    Attributes
+    ----------
+    name : str
+        For messages and tables.
+    teacher_s : Shares
+        Seconds of the teacher's forward pass.
+    student_s : Shares
+        Seconds of the student's forward, backward and update.
+    memory_bytes : Shares
+        Peak of the two.
+    gradient_bytes : int
+        Reduced over a group each step.
+    output_bytes : int
+        Of the whole batch's output, which is relayed.
+    architecture_s : Shares or None
+        Seconds of the student's part of an architecture round (NAS).
     """
 
     name: str
@@ -48,10 +68,20 @@ class BlockProfile:
 class Profile:
     """A workload measured on a machine.
 
-    batch : samples of a step. load_s : seconds to load a batch. relay_s : per block the seconds
-    to receive the whole batch's input; 0 for block 0. allreduce_s : group size to seconds
-    per block. architecture_every : weight steps per architecture round, or None.
-    workload, dtype, machine (host, cpu, torch, mpi), steps, note : where the numbers come from.
+    Attributes
+    ----------
+    batch : samples of a step.
+    ranks : an entry for each rank that it was measured on, or is laid out for.
+    blocks : in order.
+    allreduce_s : group size, from 2, to seconds per block; empty if it was taken on one rank.
+    relay_s : per block the seconds to receive the whole batch's input; 0 for block 0.
+    load_s : seconds to load a batch.
+    architecture_every : weight steps per architecture round; None without a search.
+    workload : its label; '' fits any.
+    dtype : of the weights.
+    machine : host, processor, torch, mpi ... where it was measured.
+    steps : that counted, of each measurement; None if not known.
+    note : how bytes were counted.
     """
 
     batch: int

@@ -51,14 +51,31 @@ def measure(
 
     Parameters
     ----------
-    rounds : the run's first, at least one; their images are loaded.
-    steps : that count, of each measurement.
-    architecture_every : training steps per architecture round; None if it has none.
-    workload : its name. advance : told of each block.
+    comm : MPI.Comm
+        Of the run.
+    program : Program
+        Its blocks and, for loading, its feed are measured.
+    transport : Transport
+        Of this rank, by which reductions and relays are measured.
+    rounds : sequence of Round
+        The run's first, at least one; their images are loaded.
+    steps : int
+        That count, of each measurement, at least 1.
+    architecture_every : int or None
+        Training steps per architecture round; None if it has none.
+    workload : str
+        Its name.
+    advance : callable
+        Told of each block that is done, by name.
+
+    Returns
+    -------
+    Profile
+        With an entry for each rank.
 
     Raises
     ------
-    InputError : (on all ranks) no steps.
+    AgreedError : on all ranks: no steps.
     """
     with together(comm):
         if steps < 1:
@@ -114,7 +131,20 @@ def _rounded(seconds: Iterable[float]) -> tuple[float, ...]:
 
 
 def shares_of(batch: int, n_ranks: int) -> list[int]:
-    """Return the sizes of all shares of a batch that occur for groups of 1..n_ranks ranks."""
+    """Return the sizes of all shares of a batch that occur for groups of 1..n_ranks ranks.
+
+    Parameters
+    ----------
+    batch : int
+        Samples of a step.
+    n_ranks : int
+        N.
+
+    Returns
+    -------
+    list of int
+        Ascending; the last is the whole batch.
+    """
     sizes = range(1, min(n_ranks, batch) + 1)
     return sorted({stop - start for d in sizes for start, stop in batch_shares(batch, d)})
 
@@ -135,6 +165,16 @@ def relative_speeds(everybody: Sequence[Sequence[BlockTimes]]) -> list[float]:
     """Return each rank's speed over the fastest's; those within ALIKE of it are 1. Pure.
 
     By all that every rank has measured: seconds of teachers and students at all shares.
+
+    Parameters
+    ----------
+    everybody : sequence of sequence of BlockTimes
+        By rank and block.
+
+    Returns
+    -------
+    list of float
+        By rank, in (0, 1].
     """
     common = [
         (block, share)
@@ -156,6 +196,18 @@ def combined(ranks: Sequence[BlockTimes], speeds: Sequence[float]) -> BlockProfi
     """Return a block's profile. Pure.
 
     Seconds are the median, at speed 1, over the ranks that a share fits; bytes the largest.
+
+    Parameters
+    ----------
+    ranks : sequence of BlockTimes
+        What the block takes on each.
+    speeds : sequence of float
+        By rank, see `relative_speeds`.
+
+    Returns
+    -------
+    BlockProfile
+        A share is None where it fits no rank.
     """
     first = ranks[0]
     plain = [1] * len(ranks)

@@ -17,7 +17,15 @@ from hpc.pipebd.work import BlockWork, Round
 
 @dataclass(frozen=True)
 class Boundary:
-    """What is relayed of one sample. shape : without the samples' axis. dtype : of its numbers."""
+    """What is relayed of one sample.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Without the samples' axis.
+    dtype : torch.dtype
+        Of its numbers.
+    """
 
     shape: tuple[int, ...]
     dtype: torch.dtype
@@ -27,14 +35,32 @@ class Feed(Protocol):
     """A rank's share of the inputs of block 0."""
 
     def inputs(self, rounds: Iterable[Round]) -> Iterator[torch.Tensor]:
-        """Yield the share, (n_share, ...), of each round's batch, in order."""
+        """Yield the share of each round's batch, in order.
+
+        Parameters
+        ----------
+        rounds : iterable of Round
+            In the order of the run.
+
+        Yields
+        ------
+        (n_share, ...) tensor
+            On the program's device; may be used until the next is asked for.
+        """
         ...
 
 
 class Program(Protocol):
     """Blocks and inputs, equal on all ranks.
 
-    n_blocks : B. batch : samples of a step. device : where the blocks run.
+    Attributes
+    ----------
+    n_blocks : int
+        B.
+    batch : int
+        Samples of a step.
+    device : torch.device
+        Where this rank's blocks run.
     """
 
     @property
@@ -47,13 +73,48 @@ class Program(Protocol):
     def device(self) -> torch.device: ...  # noqa: D102
 
     def work(self, block: int, reducer: Reducer) -> BlockWork:
-        """Return a block, whose batch is shared by the ranks of `reducer`; built on each call."""
+        """Return a block, whose batch is shared by the ranks of `reducer`; built on each call.
+
+        Parameters
+        ----------
+        block : int
+            0..B-1.
+        reducer : Reducer
+            Over the ranks of the group.
+
+        Returns
+        -------
+        BlockWork
+            With a student of its own.
+        """
         ...
 
     def feed(self, rows: range) -> Feed:
-        """Return the inputs of block 0 for rows `rows` of every batch."""
+        """Return the inputs of block 0 for rows `rows` of every batch.
+
+        Parameters
+        ----------
+        rows : range
+            Of 0..batch-1: this rank's share.
+
+        Returns
+        -------
+        Feed
+            Of these rows alone.
+        """
         ...
 
     def boundary(self, block: int) -> Boundary:
-        """Return what the input of `block` is."""
+        """Return what the input of `block` is.
+
+        Parameters
+        ----------
+        block : int
+            0..B-1.
+
+        Returns
+        -------
+        Boundary
+            Of one sample.
+        """
         ...

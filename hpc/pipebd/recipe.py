@@ -25,9 +25,17 @@ USER_FINISH = SgdSettings(lr=1e-4, momentum=0.9)
 class Recipe:
     """How to build teacher and student.
 
-    workload : a built-in one, or '' with `blocks`, MODULE:FUNCTION of the user's own.
-    shape, width, n_classes, batch_norm : see `workloads.workload`; batch_norm None leaves it.
+    Attributes
+    ----------
+    workload : a built-in one, or '' with `blocks`.
+    blocks : MODULE:FUNCTION of the user's own, or ''.
+    shape : 'cifar' or 'imagenet', of a workload.
+    width : factor on all channels of a workload, > 0.
+    n_classes : logits of a workload.
+    batch_norm : of a VGG teacher, see `workloads.workload`; None leaves it.
     architecture : of the derived student of a search; None before there is one.
+    seed : of the first weights; plays no part in comparisons.
+    dtype : of all weights; plays no part in comparisons.
     """
 
     workload: str = ""
@@ -77,8 +85,16 @@ class Recipe:
 class Network:
     """Blocks, what follows them, and how they are trained.
 
-    head : what follows the teacher's last block. distill, finish, smoothing : see `Workload`.
-    searching : students are supernets.
+    Attributes
+    ----------
+    pairs : list of BlockPair
+        In order.
+    head : nn.Module
+        What follows the teacher's last block.
+    distill, finish, smoothing : SgdSettings, SgdSettings, float
+        See `Workload`.
+    searching : bool
+        Students are supernets.
     """
 
     pairs: list[BlockPair]

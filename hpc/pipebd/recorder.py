@@ -44,9 +44,13 @@ class Recorder(Protocol):
 
         Parameters
         ----------
-        step : round's number, counted from the start of the run, architecture rounds included.
-        block : the block; for load, receive and send the one whose input or output it is; for
-            barrier and validate the first of the rank.
+        kind : Kind
+            What it is spent on.
+        step : int
+            Round's number, counted from the start of the run, architecture rounds included.
+        block : int
+            The block; for load, receive and send the one whose input or output it is; for barrier
+            and validate the first of the rank.
         """
         ...
 
@@ -55,14 +59,33 @@ class NullRecorder:
     """Keeps nothing."""
 
     def span(self, kind: Kind, step: int, block: int) -> AbstractContextManager[None]:
-        """Return a context that does nothing."""
+        """Return a context that does nothing.
+
+        Parameters
+        ----------
+        kind, step, block
+            As `Recorder`'s.
+
+        Returns
+        -------
+        context manager
+            That yields None.
+        """
         return contextlib.nullcontext()
 
 
 class Tally:
     """Sums the seconds of each kind, and passes every span on.
 
-    seconds : by kind.
+    Parameters
+    ----------
+    then : Recorder, optional
+        To which spans are passed on.
+
+    Attributes
+    ----------
+    seconds : defaultdict of Kind to float
+        Of this rank, so far.
     """
 
     def __init__(self, then: Recorder | None = None) -> None:
@@ -71,16 +94,34 @@ class Tally:
 
     @contextlib.contextmanager
     def span(self, kind: Kind, step: int, block: int) -> Iterator[None]:
-        """Time what runs inside."""
+        """Time what runs inside; a span that an exception leaves is not counted.
+
+        Parameters
+        ----------
+        kind, step, block
+            As `Recorder`'s.
+        """
         with self._then.span(kind, step, block):
             began = perf_counter()
             yield
             self.seconds[kind] += perf_counter() - began
 
     def show(self, wrap: Callable[[Recorder], Recorder]) -> None:
-        """Show every span to what `wrap` makes of the recorder behind, which passes it on."""
+        """Show every span to what `wrap` makes of the recorder behind, which passes it on.
+
+        Parameters
+        ----------
+        wrap : callable
+            From a `Recorder` to another.
+        """
         self._then = wrap(self._then)
 
     def waiting_s(self) -> float:
-        """Return the seconds in which the rank had nothing to do."""
+        """Return the seconds in which the rank had nothing to do: those of the kinds in `WAITING`.
+
+        Returns
+        -------
+        float
+            So far.
+        """
         return sum(self.seconds[kind] for kind in WAITING)

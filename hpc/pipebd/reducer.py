@@ -11,16 +11,29 @@ import torch
 class Reducer(Protocol):
     """Sums tensors over the ranks that share a block's batch.
 
-    rank, size : of this rank in the group.
+    Attributes
+    ----------
+    rank, size : int
+        Of this rank in the group.
     """
 
     rank: int
     size: int
 
     def sum(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Replace `tensor`, contiguous, by its sum over the group and return it.
+        """Replace `tensor` by its sum over the group and return it. Collective over the group.
 
         Every rank of the group gets the same bits.
+
+        Parameters
+        ----------
+        tensor : torch.Tensor
+            Contiguous, of the same shape and dtype on all ranks of the group.
+
+        Returns
+        -------
+        torch.Tensor
+            The same tensor.
         """
         ...
 
@@ -28,7 +41,17 @@ class Reducer(Protocol):
 class Timed:
     """A reducer that knows how long its sums took, the wait for other ranks included.
 
-    seconds : so far.
+    Parameters
+    ----------
+    reducer : Reducer
+        That sums.
+
+    Attributes
+    ----------
+    rank, size : int
+        The reducer's.
+    seconds : float
+        So far.
     """
 
     def __init__(self, reducer: Reducer) -> None:
@@ -36,7 +59,18 @@ class Timed:
         self._reducer = reducer
 
     def sum(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Sum as the reducer does."""
+        """Sum as the reducer does.
+
+        Parameters
+        ----------
+        tensor : torch.Tensor
+            See `Reducer.sum`.
+
+        Returns
+        -------
+        torch.Tensor
+            The same tensor.
+        """
         began = perf_counter()
         found = self._reducer.sum(tensor)
         self.seconds += perf_counter() - began
@@ -50,5 +84,16 @@ class Alone:
     size = 1
 
     def sum(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Return `tensor` as it is."""
+        """Return `tensor` as it is.
+
+        Parameters
+        ----------
+        tensor : torch.Tensor
+            Of any shape.
+
+        Returns
+        -------
+        torch.Tensor
+            The same tensor.
+        """
         return tensor

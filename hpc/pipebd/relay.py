@@ -24,12 +24,26 @@ from hpc.pipebd.shares import Interval, batch_shares, relay
 
 
 class Inlet:
-    """Receives this rank's share of every batch from the group before.
+    """Receives this rank's share of every batch from the group before. Local.
 
     Parameters
     ----------
-    comm : ranks as in the schedule. before, group : the sending group and the rank's own.
-    batch : samples of a batch. boundary : what is relayed. queue : input buffers, >= 1.
+    comm : MPI.Comm
+        Ranks as in the schedule.
+    transport : Transport
+        For the memory of `device`.
+    before, group : Group
+        The sending group and the rank's own.
+    batch : int
+        Samples of a batch.
+    boundary : Boundary
+        What is relayed of a sample.
+    queue : int
+        Input buffers, at least 1.
+    tag : Tag
+        Of the messages: those of training and of validation never meet.
+    device : torch.device, optional
+        Where the buffers are made; host memory unless given.
     """
 
     def __init__(
@@ -63,7 +77,13 @@ class Inlet:
         self._due = 0
 
     def expect(self, batches: int) -> None:
-        """Say that so many batches will come; receives are posted as long as there are buffers."""
+        """Say that so many batches will come; receives are posted as long as there are buffers.
+
+        Parameters
+        ----------
+        batches : int
+            Added to those that were announced before and have not come.
+        """
         self._due += batches
         self._post()
 
@@ -76,7 +96,13 @@ class Inlet:
             self._due -= 1
 
     def take(self) -> torch.Tensor:
-        """Wait for the next batch; return its buffer, (n_share, ...), valid until `release`."""
+        """Wait for the next batch.
+
+        Returns
+        -------
+        (n_share, ...) tensor
+            Its buffer, valid until `release`. Paper: Pipe-BD, Algorithm 1, line 9.
+        """
         for link, _ in self._links:
             link.take()
         buffer = self._posted.popleft()
@@ -90,7 +116,17 @@ class Inlet:
 
 
 class Outlet:
-    """Sends this rank's share of every batch to the group after. Parameters as `Inlet`."""
+    """Sends this rank's share of every batch to the group after. Local.
+
+    Parameters
+    ----------
+    comm, transport
+        As `Inlet`'s.
+    group, after : Group
+        The rank's own and the receiving one.
+    batch, tag
+        As `Inlet`'s.
+    """
 
     def __init__(
         self,
@@ -113,10 +149,15 @@ class Outlet:
         ]
 
     def send(self, output: torch.Tensor) -> None:
-        """Send a share, (n_share, ...), contiguous, once the batch before has been received.
+        """Send a share, once the batch before has been received. Paper: Algorithm 1, line 11.
 
-        `output` is kept until it has left; nobody may write to it. A short last batch
-        (validation) is one of which the last samples are missing.
+        It is kept until it has left; nobody may write to it. A short last batch (validation) is one
+        of which the last samples are missing.
+
+        Parameters
+        ----------
+        output : (n_share, ...) tensor
+            Contiguous, of the receivers' boundary.
         """
         for link, rows in self._links:
             link.send(output[rows])
@@ -128,7 +169,22 @@ def _within(interval: Interval, first: int) -> slice:
 
 
 def neighbours(groups: Sequence[Group], index: int) -> tuple[Group | None, Group | None]:
-    """Return the groups before and after group `index`, None at the ends."""
+    """Return the groups before and after group `index`, None at the ends.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        Of a schedule, in order.
+    index : int
+        Into them.
+
+    Returns
+    -------
+    before : Group or None
+        From whom it receives.
+    after : Group or None
+        To whom it sends.
+    """
     before = groups[index - 1] if index else None
     after = groups[index + 1] if index + 1 < len(groups) else None
     return before, after

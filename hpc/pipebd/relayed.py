@@ -17,11 +17,22 @@ def relayed_figures(
 ) -> dict[str, Any]:
     """Return the figures for a run's folder.
 
-    boundary : of the input of a block.
+    Parameters
+    ----------
+    schedule : Schedule
+        That is run.
+    n_ranks : int
+        N, of the job.
+    batch : int
+        Samples of a step.
+    boundary : callable
+        From a block to the `Boundary` of its input.
 
     Returns
     -------
-    pairs : bytes a step by sender and receiver, relays only; gradients are not counted.
+    dict of str to Any
+        `pairs`: (N, N) bytes a step by sender and receiver, relays only; gradients are not
+        counted. `unit`: in words.
     """
     pairs = [[0] * n_ranks for _ in range(n_ranks)]
     for index, group in enumerate(schedule.groups):

@@ -20,7 +20,27 @@ from hpc.pipebd.training_data import split_images
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options, the same on all ranks.
+    world : MPI.Comm
+        Of the job; duplicated.
+
+    Returns
+    -------
+    int
+        Exit code: 0.
+
+    Raises
+    ------
+    AgreedError : on all ranks: options or files that cannot be used, a workload that is no search;
+        a loss that is not finite.
+    Stopped : on all ranks, where checkpoints are kept and a stop was asked for.
+    InputError : on the first rank alone: the file cannot be written any more at the end.
+    """
     with session(args, world) as here:
         with together(here.comm):
             recipe = recipe_of(args, here.file)

@@ -32,7 +32,17 @@ def numpy_generator(draw: Draw, seed: int, *key: int) -> np.random.Generator:
 
     Parameters
     ----------
-    draw : what it is for. seed : the run's, >= 0. key : epoch, step, block or sample, each >= 0.
+    draw : Draw
+        What it is for.
+    seed : int
+        The run's, >= 0.
+    *key : int
+        Epoch, step, block or sample, as many as the draw depends on, each >= 0.
+
+    Returns
+    -------
+    np.random.Generator
+        A new one: the same numbers on every call, on every rank.
     """
     return np.random.Generator(np.random.Philox(np.random.SeedSequence((int(draw), seed, *key))))
 
@@ -42,6 +52,11 @@ def seeded(draw: Draw, seed: int, *key: int) -> Iterator[None]:
     """Let torch's global CPU generator be that of a key inside, and as before afterwards.
 
     For layers, which draw their first weights from the global generator.
+
+    Parameters
+    ----------
+    draw, seed, *key : Draw, int, int
+        As `numpy_generator`'s.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(numpy_generator(draw, seed, *key).integers(2**63)))

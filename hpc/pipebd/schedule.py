@@ -18,7 +18,15 @@ _IDLE = re.compile(r"\s*\((\d+) ranks, (\d+) idle\)\s*$")
 
 @dataclass(frozen=True)
 class Group:
-    """Neighbouring blocks on neighbouring ranks."""
+    """Neighbouring blocks on neighbouring ranks.
+
+    Attributes
+    ----------
+    blocks : range
+        Numbers of the blocks, from 0.
+    ranks : range
+        Each runs all of the blocks, on its share of the batch.
+    """
 
     blocks: range
     ranks: range
@@ -34,7 +42,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Groups in the order of the relay, then `idle` trailing ranks that run nothing."""
+    """Groups in the order of the relay, then `idle` trailing ranks that run nothing.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+        At least one.
+    idle : int
+        How many ranks follow the last group's.
+    """
 
     groups: tuple[Group, ...]
     idle: int = 0
@@ -50,7 +66,18 @@ class Schedule:
         return self.groups[-1].ranks.stop + self.idle
 
     def group_of(self, rank: int) -> int | None:
-        """Return the index of the group of `rank`; None for an idle rank."""
+        """Return the index of the group of `rank`; None for an idle rank.
+
+        Parameters
+        ----------
+        rank : int
+            Of the job, from 0.
+
+        Returns
+        -------
+        int or None
+            Index into `groups`.
+        """
         found = (g for g, group in enumerate(self.groups) if rank in group.ranks)
         return next(found, None)
 
@@ -71,12 +98,19 @@ def parse(text: str) -> Schedule:
 
     Parameters
     ----------
-    text : `BLOCKS@RANKS` once per group; ranks left idle at the end are said so:
+    text : str
+        `BLOCKS@RANKS` once per group; ranks left idle at the end are said so:
         `0@0 1@1 (4 ranks, 2 idle)`.
+
+    Returns
+    -------
+    Schedule
+        As written: not checked against a job, see `validate`.
 
     Raises
     ------
-    InputError : not of that form.
+    InputError : no group; a word that is not of that form or counts down; a number of ranks
+        that is not that of the groups and the idle ones.
     """
     stated = _IDLE.search(text)
     words = text[: stated.start() if stated else None].split()
@@ -118,7 +152,14 @@ def validate(schedule: Schedule, n_blocks: int, n_ranks: int, batch: int) -> Non
 
     Parameters
     ----------
-    n_blocks : B. n_ranks : N, of the job. batch : samples of a step.
+    schedule : Schedule
+        From `parse` or a search.
+    n_blocks : int
+        B, of the network.
+    n_ranks : int
+        N, of the job, idle ones included.
+    batch : int
+        Samples of a step.
 
     Raises
     ------

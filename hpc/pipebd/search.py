@@ -25,11 +25,17 @@ Array = npt.NDArray[np.float64]
 
 
 def search(table: CostTable) -> Schedule:
-    """Return the schedule of the least predicted step time.
+    """Return the schedule of the least predicted step time. Paper: Pipe-BD, Algorithm 1, line 4.
 
     Parameters
     ----------
-    table : costs for all ranks of the job.
+    table : CostTable
+        Costs for all ranks of the job.
+
+    Returns
+    -------
+    Schedule
+        For all N ranks; those that no better schedule uses are idle.
 
     Raises
     ------
@@ -47,6 +53,16 @@ def whole_batch(table: CostTable) -> Schedule:
     """Return the best schedule without splitting a batch: one rank a group, as many as can be.
 
     Paper: pipe-bd, the naive distribution, which has C(B-1, N-1) choices.
+
+    Parameters
+    ----------
+    table : CostTable
+        Costs for all ranks of the job.
+
+    Returns
+    -------
+    Schedule
+        min(B, N) groups of one rank; further ranks are idle.
 
     Raises
     ------

@@ -32,7 +32,19 @@ MOST_THREADS = 1024
 
 @dataclass(frozen=True)
 class Session:
-    """What a command under MPI works with. comm : our own. file : the images."""
+    """What a command under MPI works with.
+
+    Attributes
+    ----------
+    comm : MPI.Comm
+        Our own.
+    device : torch.device
+        Of this rank.
+    transport : Transport
+        Of this rank.
+    file : ImagesFile
+        The images, open.
+    """
 
     comm: MPI.Comm
     device: torch.device
@@ -49,7 +61,21 @@ class Session:
 def session(
     args: argparse.Namespace, world: MPI.Comm, waiting: Waiting | None = None
 ) -> Iterator[Session]:
-    """Check what all commands share and yield the session. Collective.
+    """Check what all commands share, set torch's threads and yield the session. Collective.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options, the same on all ranks.
+    world : MPI.Comm
+        Of the job; duplicated for the session.
+    waiting : Waiting, optional
+        How a rank waits; `Yielding` unless given.
+
+    Yields
+    ------
+    Session
+        Its file is closed and its communicator freed behind the block.
 
     Raises
     ------
@@ -78,12 +104,21 @@ def opened(
 
     Parameters
     ----------
-    comm : our own. data : images file or arrays. device, transport : see `devices`.
-    waiting : how a rank waits. say : told of devices and transport, on rank 0.
+    comm : MPI.Comm
+        Our own.
+    data : Data
+        Images file or arrays.
+    device, transport : str
+        As asked for, see `comm.devices.place` and `devices.choose_transport`.
+    waiting : Waiting, optional
+        How a rank waits; `Yielding` unless given.
+    say : callable
+        Told of devices and transport, line by line, on rank 0.
 
     Yields
     ------
-    The session.
+    Session
+        Its file is closed behind the block.
 
     Raises
     ------
@@ -101,7 +136,21 @@ def opened(
 
 
 def check_options(args: argparse.Namespace, comm: MPI.Comm) -> None:
-    """Raise InputError for a number below 1 or a file that cannot be written. Local."""
+    """Raise InputError for a number out of range or a file that cannot be written. Local.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options; those that a command does not have are not checked.
+    comm : MPI.Comm
+        Of the run; files are checked on rank 0 only.
+
+    Raises
+    ------
+    InputError : a number below 1, too many threads; a validation share outside [0, 1); fewer
+        samples in a batch than ranks, but for schedules; an output that cannot be written or would
+        replace another file.
+    """
     for name in ("epochs", "batch", "threads", "steps", "queue", "profile_steps"):
         value = getattr(args, name, None)
         if value is not None and value < 1:
@@ -119,17 +168,53 @@ def check_options(args: argparse.Namespace, comm: MPI.Comm) -> None:
 
 
 def command_of(args: argparse.Namespace) -> str:
-    """Return the name of the command: 'pipebd train'."""
+    """Return the name of the command: 'pipebd train'.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Parsed; `what` is the command's.
+
+    Returns
+    -------
+    str
+        With the engine's name.
+    """
     return f"pipebd {args.what}"
 
 
 def kept_record(args: argparse.Namespace, comm: MPI.Comm) -> AbstractContextManager[Record]:
-    """Return a context with the record of a run; see `report.record.recorded`. Collective."""
+    """Return a context with the record of a run; see `report.record.recorded`. Collective.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options.
+    comm : MPI.Comm
+        Of the run.
+
+    Returns
+    -------
+    context manager
+        That yields a `Record`, empty but on rank 0.
+    """
     return recorded(args, command_of(args), surroundings(comm), comm.rank == 0)
 
 
 def check_same_blocks(comm: MPI.Comm, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Raise AgreedError on all ranks unless all have blocks of the same shapes. Collective."""
+    """Check that all ranks have blocks of the same shapes. Collective.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the run.
+    shapes : sequence of tuple of int
+        (B+1,) of one sample: of the inputs of this rank's blocks and of the last output.
+
+    Raises
+    ------
+    AgreedError : on all ranks: one's differ from rank 0's.
+    """
     everyone = comm.allgather(list(shapes))
     for rank, found in enumerate(everyone):
         if found != everyone[0]:
@@ -140,7 +225,20 @@ def check_same_blocks(comm: MPI.Comm, shapes: Sequence[tuple[int, ...]]) -> None
 
 
 def recipe_of(args: argparse.Namespace, file: ImagesFile) -> Recipe:
-    """Return the recipe that the options ask for, with as many classes as the images have."""
+    """Return the recipe that the options ask for, with as many classes as the images have.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options of a command with a workload.
+    file : ImagesFile
+        The images.
+
+    Returns
+    -------
+    Recipe
+        Not yet checked, see `build_network`.
+    """
     return Recipe(
         workload=args.workload or "",
         blocks=getattr(args, "blocks", None) or "",
@@ -154,7 +252,19 @@ def recipe_of(args: argparse.Namespace, file: ImagesFile) -> Recipe:
 
 
 def check_classes(recipe: Recipe, file: ImagesFile) -> None:
-    """Raise InputError for images of other classes than a stored student names."""
+    """Check that images have as many classes as a stored student of a workload names.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Of the student's file.
+    file : ImagesFile
+        The images.
+
+    Raises
+    ------
+    InputError : another number of classes.
+    """
     n_classes = len(file.traits.classes)
     if recipe.workload and recipe.n_classes != n_classes:
         raise InputError(

@@ -18,11 +18,19 @@ from hpc.pipebd.shares import batch_shares, relay
 
 @dataclass(frozen=True)
 class Event:
-    """Something a rank does. kind : load, receive, teacher, send, student, reduce or update.
+    """Something a rank does.
 
-    block : the block; for load, receive and send the one whose input or output it is.
-    start_s, end_s : seconds from the start. Sends and updates take no time of their own
-    (they overlap, and are part of the student's time); their start says when.
+    Attributes
+    ----------
+    rank, step : int
+        Whose, and in which step, both from 0.
+    block : int
+        For load, receive and send the one whose input or output it is.
+    kind : str
+        'load', 'receive', 'teacher', 'send', 'student', 'reduce' or 'update'.
+    start_s, end_s : float
+        Seconds from the start. Sends and updates take no time of their own (they overlap, and are
+        part of the student's time); their start says when.
     """
 
     rank: int
@@ -40,14 +48,25 @@ def simulate(
 
     Parameters
     ----------
-    profile : costs; architecture rounds are spread over the steps, as in `cost`.
-    schedule : a valid one for the profile.
-    barrier : before the updates (TR); without, updates are decoupled (DPU).
-    queue : how many messages a rank may have sent that its receivers have not yet taken.
+    profile : Profile
+        Costs; architecture rounds are spread over the steps, as in `cost`.
+    schedule : Schedule
+        A valid one for the profile.
+    steps : int
+        How many, at least 1.
+    barrier : bool
+        Before the updates (TR); without, updates are decoupled (DPU).
+    queue : int
+        How many messages a rank may have sent that its receivers have not yet taken, at least 1.
+
+    Returns
+    -------
+    list of Event
+        A rank's in the order of their begin; it waits in the gap between two, and in a reduce.
 
     Raises
     ------
-    InputError : a queue or a number of steps below 1.
+    InputError : a queue or a number of steps below 1; see `Profile.for_ranks`.
     """
     if min(queue, steps) < 1:
         raise InputError(f"queue {queue}, {steps} steps; both must be at least 1")

@@ -16,14 +16,30 @@ BETWEEN = "the other ranks, if it is the end of an epoch"
 
 
 class StandingSpans:
-    """Tells a standing of every span and passes it on. awaited : for whom a kind of span waits."""
+    """Tells a standing of every span and passes it on.
+
+    Parameters
+    ----------
+    standing : Standing
+        That a watchdog reads.
+    awaited : mapping of Kind to Awaited
+        For whom a kind of span waits; in the others the rank computes.
+    then : Recorder
+        To which spans are passed on.
+    """
 
     def __init__(self, standing: Standing, awaited: Mapping[Kind, Awaited], then: Recorder) -> None:
         self._standing, self._awaited, self._then = standing, awaited, then
 
     @contextlib.contextmanager
     def span(self, kind: Kind, step: int, block: int) -> Iterator[None]:
-        """Say that the span begins, and that it is over."""
+        """Say that the span begins, and that it is over.
+
+        Parameters
+        ----------
+        kind, step, block
+            As `Recorder`'s.
+        """
         self._standing.at(kind.value, block, self._awaited.get(kind))
         with self._then.span(kind, step, block):
             yield
@@ -31,7 +47,20 @@ class StandingSpans:
 
 
 def awaited_by(choice: Choice, rank: int, size: int) -> dict[Kind, Awaited]:
-    """Return for whom a rank waits in each kind of span; in the others it computes. Pure."""
+    """Return for whom a rank waits in each kind of span; in the others it computes. Pure.
+
+    Parameters
+    ----------
+    choice : Choice
+        Schedule or baseline.
+    rank, size : int
+        In the run.
+
+    Returns
+    -------
+    dict of Kind to Awaited
+        Empty for an idle rank, and for LS.
+    """
 
     def ranks(found: range | list[int]) -> Awaited:
         return lambda: found
@@ -62,6 +91,13 @@ def watched_job(job: Job, stall_s: float | None) -> Iterator[None]:
     """Watch over a job that runs in the block; see `watched`. Local.
 
     A rank that the schedule leaves idle, or that has run all its rounds, may rest.
+
+    Parameters
+    ----------
+    job : Job
+        Its `advance` and its tally's recorder are wrapped.
+    stall_s : float or None
+        Seconds without progress after which the watchdog ends the whole job; None: nobody watches.
     """
     if stall_s is None:
         yield

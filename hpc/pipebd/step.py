@@ -26,7 +26,16 @@ BUCKET_BYTES = 1 << 22
 class FlatGradient:
     """The gradients of many parameters, one after another in one buffer that is reduced as it lies.
 
-    parameters : all that may ever be trained, of one dtype, on one device.
+    Parameters
+    ----------
+    parameters : sequence of nn.Parameter
+        All that may ever be trained, at least one, of one dtype, on one device.
+    where : str
+        Begins the message.
+
+    Raises
+    ------
+    InputError : parameters of several dtypes or devices.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter], where: str) -> None:
@@ -41,7 +50,13 @@ class FlatGradient:
         self._used = 0
 
     def attach(self, active: Iterable[nn.Parameter]) -> None:
-        """Set the gradients of `active` to zero, in the buffer, and those of all others to None."""
+        """Set the gradients of `active` to zero, in the buffer, and those of all others to None.
+
+        Parameters
+        ----------
+        active : iterable of nn.Parameter
+            Some of the parameters; autograd then adds up in the buffer.
+        """
         for parameter in self._parameters:
             parameter.grad = None
         self._used = 0
@@ -52,7 +67,18 @@ class FlatGradient:
         self._flat[: self._used].zero_()
 
     def buckets(self, bucket_bytes: int) -> list[torch.Tensor]:
-        """Return the active gradients as contiguous views of at most `bucket_bytes` each."""
+        """Return the active gradients as contiguous views of at most `bucket_bytes` each.
+
+        Parameters
+        ----------
+        bucket_bytes : int
+            Below the size of a number, each is a bucket of its own.
+
+        Returns
+        -------
+        list of (n,) tensor
+            In order; empty where nothing is active.
+        """
         used = self._flat[: self._used]
         return list(used.split(max(1, bucket_bytes // used.element_size()))) if self._used else []
 
@@ -62,12 +88,18 @@ class StudentStep:
 
     Parameters
     ----------
-    pair : the block; its student's batch norms become group batch norms.
-    block_index : of the block, part of the key of its random draws.
-    settings : of the optimizer.
-    reducer : sums over the ranks of the group.
-    total_batch : samples in the whole batch, over all shares.
-    seed : the run's.
+    pair : BlockPair
+        The block; its student's batch norms become group batch norms.
+    block_index : int
+        Part of the key of its random draws, from 0.
+    settings : SgdSettings
+        Of the optimizer.
+    reducer : Reducer
+        Sums over the ranks of the group.
+    total_batch : int
+        Samples in the whole batch, over all shares.
+    seed : int
+        The run's, >= 0.
 
     Raises
     ------
@@ -99,33 +131,80 @@ class StudentStep:
         return [p for p in self.student.parameters() if p.requires_grad]
 
     def begin(self, epoch: int, step: int, progress: float = 0.0) -> None:
-        """Prepare step `step` of epoch `epoch`, when `progress`, in [0, 1), of the run is done."""
+        """Prepare a training step: set the rate, clear the gradient.
+
+        Parameters
+        ----------
+        epoch, step : int
+            From 0; the key of random draws, which only supernets make.
+        progress : float
+            Share of the run's training steps that are done, in [0, 1).
+        """
         set_lr(self.optimizer, self.settings.lr_at(progress))
         self.gradient.attach(self.weights)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the student's output on a share, (n_share, ...)."""
+        """Return the student's output on a share; collective with group batch norms.
+
+        Parameters
+        ----------
+        x : (n_share, ...) tensor
+            This rank's share of the batch, as the teacher block takes it.
+
+        Returns
+        -------
+        (n_share, ...) tensor
+            With autograd's graph.
+        """
         return self.student(x)
 
     def loss(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """Return the share's part of the whole batch's loss, a scalar."""
+        """Return the share's part of the whole batch's loss.
+
+        Parameters
+        ----------
+        output, target : (n_share, ...) tensor
+            Of student and teacher.
+
+        Returns
+        -------
+        scalar tensor
+            Divided by the whole batch; the sum over the group is its mean loss.
+        """
         return self.pair.loss(output, target, self.total_batch)
 
     def backward(self, loss: torch.Tensor) -> None:
-        """Compute the share's part of the gradient."""
+        """Compute the share's part of the gradient; collective with group batch norms.
+
+        Parameters
+        ----------
+        loss : scalar tensor
+            From `loss`.
+        """
         loss.backward()
 
     def gradients(self, bucket_bytes: int = BUCKET_BYTES) -> list[torch.Tensor]:
-        """Return this step's gradient as flat, contiguous buckets, to be summed in place."""
+        """Return this step's gradient as flat, contiguous buckets, to be summed in place.
+
+        Parameters
+        ----------
+        bucket_bytes : int
+            The most that one has.
+
+        Returns
+        -------
+        list of (n,) tensor
+            Views of the gradient, in the same order on every rank.
+        """
         return self.gradient.buckets(bucket_bytes)
 
     def reduce(self) -> None:
-        """Sum the gradient over the group."""
+        """Sum the gradient over the group. Collective. Paper: Algorithm 1, line 14."""
         for bucket in self.gradients():
             self.reducer.sum(bucket)
 
     def update(self) -> None:
-        """Change the weights by the gradient of the whole batch."""
+        """Change the weights by the gradient of the whole batch. Paper: Algorithm 1, line 15."""
         self.optimizer.step()
 
     def run(
@@ -136,7 +215,22 @@ class StudentStep:
         step: int = 0,
         progress: float = 0.0,
     ) -> torch.Tensor:
-        """Do one whole step on a share and return the share's part of the loss, detached."""
+        """Do one whole step on a share. Collective over the group.
+
+        Parameters
+        ----------
+        x : (n_share, ...) tensor
+            This rank's share of the batch.
+        target : (n_share, ...) tensor
+            The teacher's output on it.
+        epoch, step, progress : int, int, float
+            As `begin`'s.
+
+        Returns
+        -------
+        scalar tensor
+            The share's part of the loss, detached.
+        """
         self.begin(epoch, step, progress)
         loss = self.loss(self.forward(x), target)
         self.backward(loss)
@@ -145,10 +239,22 @@ class StudentStep:
         return loss.detach()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint of this block needs."""
+        """Return what a checkpoint of this block needs.
+
+        Returns
+        -------
+        dict of str to Any
+            Of student and optimizer, as torch has them: their tensors are no copies.
+        """
         return {"student": self.student.state_dict(), "optimizer": self.optimizer.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from `state`."""
+        """Go on from `state`.
+
+        Parameters
+        ----------
+        state : dict of str to Any
+            From `state_dict` of a step of the same block.
+        """
         self.student.load_state_dict(state["student"])
         self.optimizer.load_state_dict(state["optimizer"])

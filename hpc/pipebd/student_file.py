@@ -21,7 +21,21 @@ _STORED = ("workload", "blocks", "shape", "width", "n_classes", "batch_norm", "a
 
 
 def write_student(path: str | os.PathLike[str], recipe: Recipe, model: nn.Module) -> None:
-    """Write a student that `build_student(recipe)` builds, weights in host memory."""
+    """Write a student that `build_student(recipe)` builds, weights in host memory.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write, aside and renamed.
+    recipe : Recipe
+        That the file names; seed and dtype are not kept.
+    model : nn.Module
+        On any device.
+
+    Raises
+    ------
+    InputError : the file cannot be written.
+    """
     contents = {
         "format": FORMAT,
         "version": VERSION,
@@ -35,9 +49,24 @@ def write_student(path: str | os.PathLike[str], recipe: Recipe, model: nn.Module
 def read_student(path: str | os.PathLike[str], dtype: torch.dtype) -> tuple[Recipe, nn.Module]:
     """Read a student.
 
+    Parameters
+    ----------
+    path : path-like
+        From `write_student`.
+    dtype : torch.dtype
+        Of the weights that it gets.
+
+    Returns
+    -------
+    recipe : Recipe
+        That of the file, with this dtype.
+    model : nn.Module
+        In host memory.
+
     Raises
     ------
     FormatError : no such file, not of this format, weights that do not fit.
+    InputError : see `build`.
     """
     recipe, state = read_contents(path)
     recipe = replace(recipe, dtype=dtype)
@@ -46,6 +75,18 @@ def read_student(path: str | os.PathLike[str], dtype: torch.dtype) -> tuple[Reci
 
 def read_contents(path: str | os.PathLike[str]) -> tuple[Recipe, dict[str, torch.Tensor]]:
     """Read what a student is made from, and its weights, without building it.
+
+    Parameters
+    ----------
+    path : path-like
+        From `write_student`.
+
+    Returns
+    -------
+    recipe : Recipe
+        Of float32 and seed 0, which a file does not keep.
+    state : dict of str to tensor
+        In host memory, of the dtype that was written.
 
     Raises
     ------
@@ -67,9 +108,24 @@ def build(
 ) -> nn.Module:
     """Return the student of a file.
 
+    Parameters
+    ----------
+    path : path-like
+        For messages.
+    recipe, state : Recipe, dict of str to tensor
+        From `read_contents`.
+    dtype : torch.dtype
+        Of the weights that it gets.
+
+    Returns
+    -------
+    nn.Module
+        In host memory.
+
     Raises
     ------
-    FormatError : its weights do not fit its recipe. InputError : see `recipe.build_student`.
+    FormatError : its weights do not fit its recipe.
+    InputError : see `recipe.build_student`.
     """
     with _fitting(path):
         model = build_student(replace(recipe, dtype=dtype))

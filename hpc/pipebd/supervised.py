@@ -35,7 +35,17 @@ from hpc.report.meter import DONE_BEFORE
 
 @dataclass(frozen=True)
 class SupervisedEpoch:
-    """loss : mean over the epoch's steps. accuracy : afterwards, None without validation."""
+    """An epoch of a training on labels, the same on all ranks.
+
+    Attributes
+    ----------
+    epoch : int
+        From 0.
+    loss : float
+        Mean over the epoch's steps.
+    accuracy : float or None
+        Afterwards, in [0, 1]; None without images to validate on.
+    """
 
     epoch: int
     loss: float
@@ -61,8 +71,36 @@ def train_on_labels(
 
     Parameters
     ----------
-    images : `batch` >= ranks. keeping : checkpoints, if any. advance : told of steps; first, with
-        a note, of those that were done before. gauges : set, for who watches the run.
+    comm : MPI.Comm
+        Of the run; its ranks share every batch.
+    transport : Transport
+        Of this rank.
+    model : nn.Module
+        (n, ...) images to (n, classes) logits; moved to the device, its batch norms become group
+        batch norms.
+    images : Images
+        `batch` >= ranks.
+    epochs : int
+        Of the run, at least 1, those before a checkpoint included.
+    settings : SgdSettings
+        Of the optimizer.
+    device : torch.device
+        Of this rank.
+    smoothing : float
+        Of the labels, in [0, 1].
+    keeping : Keeping, optional
+        Checkpoints, if any.
+    tell : callable
+        Told of every epoch of this run.
+    advance : callable
+        Told of steps; first, with a note, of those that were done before.
+    gauges : Gauges, optional
+        Set, for who watches the run.
+
+    Returns
+    -------
+    list of SupervisedEpoch
+        Of all epochs, those before a checkpoint included; the same on all ranks.
 
     Raises
     ------
@@ -118,9 +156,23 @@ def _checked(losses: torch.Tensor, epoch: int) -> float:
 def shared_accuracy(
     reducer: Reducer, model: nn.Module, images: Images, device: torch.device
 ) -> float:
-    """Return the accuracy on the images to validate on, in [0, 1]; `model` is left in eval mode.
+    """Return the accuracy on the images to validate on. Collective over the reducer's group.
 
-    Every rank of the reducer's group evaluates its share of each batch. Collective.
+    Parameters
+    ----------
+    reducer : Reducer
+        Over the ranks that share each batch.
+    model : nn.Module
+        On the device, the same on all ranks; left in eval mode.
+    images : Images
+        With at least one to validate on.
+    device : torch.device
+        Of this rank.
+
+    Returns
+    -------
+    float
+        In [0, 1], the same on all ranks.
     """
     rows = range(*batch_shares(images.batch, reducer.size)[reducer.rank])
     right = sum(

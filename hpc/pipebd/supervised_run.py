@@ -34,9 +34,25 @@ def run_supervised(
 ) -> None:
     """Train `model` in place and report. Collective.
 
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Epochs, batch, checkpoints and what to write.
+    here : Session
+        Ranks, device, transport.
+    model : nn.Module
+        Equal on all ranks, before and after.
+    images : Images
+        To train and to validate on.
+    settings : SgdSettings
+        Of the optimizer.
+    smoothing : float
+        Of the labels, in [0, 1].
+
     Raises
     ------
     AgreedError, Stopped : see `supervised.train_on_labels`.
+    InputError : on the first rank alone: the figures cannot be written any more.
     """
     with together(here.comm):
         keeping = _keeping(args, model, images, settings, smoothing, here.first)

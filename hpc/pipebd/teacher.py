@@ -20,12 +20,33 @@ def teacher_key(block_key: str) -> str:
     """Return torchvision's name of a key of a teacher block or head: numbered layers are features.
 
     '14.weight' -> 'features.14.weight'; 'classifier.0.bias' stays.
+
+    Parameters
+    ----------
+    block_key : str
+        Of the block's own state dict.
+
+    Returns
+    -------
+    str
+        The key in the teacher's file.
     """
     return f"features.{block_key}" if block_key[0].isdigit() else block_key
 
 
 def teacher_state(modules: Iterable[nn.Module]) -> dict[str, torch.Tensor]:
-    """Return the state dict of the teacher that these blocks and head make up."""
+    """Return the state dict of the teacher that these blocks and head make up.
+
+    Parameters
+    ----------
+    modules : iterable of nn.Module
+        Blocks and head.
+
+    Returns
+    -------
+    dict of str to tensor
+        Under torchvision's keys; the modules' own tensors, not copied.
+    """
     return {
         teacher_key(key): value for module in modules for key, value in module.state_dict().items()
     }
@@ -34,9 +55,19 @@ def teacher_state(modules: Iterable[nn.Module]) -> dict[str, torch.Tensor]:
 def read_teacher(path: str | os.PathLike[str]) -> State:
     """Read a teacher's state dict; tensors are mapped, so that a rank holds what it uses.
 
+    Parameters
+    ----------
+    path : path-like
+        Of `torch.save`: tensors by name.
+
+    Returns
+    -------
+    mapping of str to tensor
+        In host memory.
+
     Raises
     ------
-    FormatError : no such file, or not a file of tensors by name.
+    FormatError : no such file, not of torch.save, damaged, or not tensors by name.
     """
     state = load(path, "a state dict that can be loaded", mapped=True)
     if not isinstance(state, Mapping) or not all(
@@ -53,14 +84,18 @@ def load_teacher(
 
     Parameters
     ----------
-    path : a state dict with torchvision's keys.
-    modules : blocks and head, or some of them.
-    whole : these are all, so that a key of none of them is an error.
+    path : path-like
+        A state dict with torchvision's keys.
+    modules : iterable of nn.Module
+        Blocks and head, or some of them.
+    whole : bool
+        These are all, so that a key of none of them is an error.
 
     Raises
     ------
-    FormatError : see `read_teacher`. InputError : missing or unexpected keys (listed), a
-        tensor of another shape.
+    FormatError : see `read_teacher`.
+    InputError : missing or unexpected keys (listed), a tensor of another shape; counters of
+        batches may be missing.
     """
     modules = list(modules)
     state = read_teacher(path)

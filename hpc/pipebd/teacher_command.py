@@ -21,7 +21,26 @@ SETTINGS = SgdSettings(0.05, momentum=0.9, nesterov=True, weight_decay=5e-4, sch
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options, the same on all ranks.
+    world : MPI.Comm
+        Of the job; duplicated.
+
+    Returns
+    -------
+    int
+        Exit code: 0.
+
+    Raises
+    ------
+    AgreedError : on all ranks: options or files that cannot be used; a loss that is not finite.
+    Stopped : on all ranks, where checkpoints are kept and a stop was asked for.
+    InputError : on the first rank alone: the file cannot be written any more at the end.
+    """
     with session(args, world) as here:
         with together(here.comm):
             settings = rated(SETTINGS, args.lr)

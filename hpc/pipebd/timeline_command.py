@@ -17,7 +17,18 @@ from hpc.report.trace import Trace, Window, measured, of_whole_run, read_trace, 
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """Add the command `timeline` to the subcommands of `pipebd`."""
+    """Add the command `timeline` to the subcommands of `pipebd`.
+
+    Parameters
+    ----------
+    subparsers : argparse's subparsers
+        Of `pipebd`.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        The command's; its `run_alone` returns the exit code, 0 or 2.
+    """
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "timeline",
         help="draw a trace (needs no MPI)",
@@ -40,6 +51,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> None:
     """Run `timeline` with the arguments that `add_parser`'s parser returned.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options: a trace in, a report, a picture and figures out.
 
     Raises
     ------

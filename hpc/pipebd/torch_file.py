@@ -16,13 +16,22 @@ def load(path: str | os.PathLike[str], what: str, mapped: bool = False) -> objec
 
     Parameters
     ----------
-    what : what the file should be, for the message.
-    mapped : map the tensors, so that only those that are used take memory. All are read once,
-        for their checksums.
+    path : path-like
+        Of `torch.save`.
+    what : str
+        What the file should be, for the message.
+    mapped : bool
+        Map the tensors, so that only those that are used take memory. All are read once, for their
+        checksums.
+
+    Returns
+    -------
+    object
+        Plain data and tensors.
 
     Raises
     ------
-    FormatError : no such file; not of torch.save; damaged; holds more than plain data.
+    FormatError : no such file, a folder; not of torch.save; damaged; holds more than plain data.
     """
     if os.path.isdir(path):
         raise FormatError(f"{path}: is a folder, expected {what}")

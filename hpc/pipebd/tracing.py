@@ -16,7 +16,20 @@ ABOUT = ("schedule", "step_s", "idle", "predicted_step_s", "predicted_idle")
 
 
 def gather_kinds(comm: MPI.Comm, tally: Tally) -> dict[str, list[float]] | None:
-    """Return, on rank 0, the seconds of each kind of span by rank. Collective."""
+    """Return, on rank 0, the seconds of each kind of span by rank. Collective.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the run.
+    tally : Tally
+        This rank's.
+
+    Returns
+    -------
+    dict of str to list of float, or None
+        (N,) seconds by kind, of the kinds that there are; None on other ranks.
+    """
     everybody = comm.gather({str(kind): seconds for kind, seconds in tally.seconds.items()})
     if everybody is None:
         return None
@@ -27,7 +40,19 @@ def gather_kinds(comm: MPI.Comm, tally: Tally) -> dict[str, list[float]] | None:
 def gather_trace(comm: MPI.Comm, log: SpanLog, figures: Mapping[str, Any]) -> Trace | None:
     """Return, on rank 0, the last spans of all ranks on rank 0's clock. Collective.
 
-    figures : of the run; those of `ABOUT` that are known go with the trace.
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Of the run.
+    log : SpanLog
+        This rank's spans.
+    figures : mapping of str to Any
+        Of the run, with the names of `ABOUT`; those that are not None go with the trace.
+
+    Returns
+    -------
+    Trace or None
+        None on other ranks.
     """
     spans = log.spans(offset_s(comm))
     everybody = comm.gather(spans)

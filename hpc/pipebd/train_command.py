@@ -41,7 +41,27 @@ SEARCH_OPTIONS = {
 
 
 def run(args: argparse.Namespace, world: MPI.Comm) -> int:
-    """Run the command; return 0."""
+    """Run the command. Collective over `world`.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The options, the same on all ranks; with `emulate` what `emulate_command` does.
+    world : MPI.Comm
+        Of the job; duplicated.
+
+    Returns
+    -------
+    int
+        Exit code: 0.
+
+    Raises
+    ------
+    AgreedError : on all ranks: options, files or blocks that cannot be used.
+    InputError : on one rank alone, for a loss that is not finite; on the first, where a file cannot
+        be written any more at the end.
+    Stopped : on all ranks, where checkpoints are kept and a stop was asked for.
+    """
     if args.emulate is not None:
         return emulate_command.run(args, world)
     with session(args, world) as here:

@@ -27,7 +27,15 @@ from hpc.report.trace import SpanLog, write_trace
 
 
 def tell_epoch(record: Record, epoch: EpochReport) -> None:
-    """Print an epoch's losses and accuracies, and keep them."""
+    """Print an epoch's losses and accuracies, and keep them.
+
+    Parameters
+    ----------
+    record : Record
+        Of this rank: empty but on the first, see `report.record.recorded`.
+    epoch : EpochReport
+        Of a relay, or of one block of a baseline.
+    """
     number = epoch.epoch + 1
     if epoch.block is not None:
         loss = float(epoch.losses[epoch.block])
@@ -62,7 +70,31 @@ def report(
     tally: Tally,
     record: Record,
 ) -> None:
-    """Print the summary and write what was asked for. Collective."""
+    """Print the summary and write what was asked for. Collective.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Which files to write, and the batch.
+    here : Session
+        Ranks, device, transport.
+    prepared : Prepared
+        What was trained.
+    plan : Plan
+        What was run, and predicted of it.
+    found : Distilled
+        What came of it; students on the first rank, which alone prints and writes.
+    log : SpanLog
+        This rank's spans, where a trace or a folder was asked for.
+    tally : Tally
+        This rank's seconds by kind of span.
+    record : Record
+        Of this rank.
+
+    Raises
+    ------
+    InputError : on the first rank alone: a file cannot be written any more.
+    """
     figures = _figures(args, here, prepared, plan, found)
     figures["kinds_s"] = gather_kinds(here.comm, tally)
     if args.trace or args.run_folder:

@@ -24,10 +24,22 @@ Key = TypeVar("Key")
 class Images:
     """What images there are for what. Equal on all ranks; reads none of them.
 
-    batch : images of a training batch. seed : of all draws.
-    training : indices of the training images that train weights.
-    architecture : those that train an architecture (search), or None.
-    validation : split and indices of the images to validate on, or None.
+    Attributes
+    ----------
+    file : ImagesFile
+        Open.
+    batch : int
+        Images of a training batch.
+    seed : int
+        Of all draws.
+    dtype : torch.dtype
+        Of the images that are loaded.
+    training : (n,) integer array, or None
+        Indices of the training images that train weights; None for all.
+    architecture : (n,) integer array, or None
+        Those that train an architecture (search).
+    validation : (split, indices), or None
+        Of the images to validate on; indices None for all of the split.
     """
 
     file: ImagesFile
@@ -57,7 +69,13 @@ class Images:
         return self.n_training // self.batch
 
     def digest(self) -> str:
-        """Return a digest of the labels and of which images are for what; reads no image."""
+        """Return a digest of the labels and of which images are for what; reads no image.
+
+        Returns
+        -------
+        str
+            16 hexadecimal digits: the same on all ranks with the same data and options.
+        """
         found = hashlib.blake2b(repr((self.file.traits, self.batch)).encode(), digest_size=8)
         for split in sorted(self.file.sizes):
             found.update(self.file.labels(split).tobytes())
@@ -67,15 +85,60 @@ class Images:
         return found.hexdigest()
 
     def training_batches(self, rows: range | None = None) -> ImageBatches:
-        """Return the training batches, rows `rows` of each."""
+        """Return the training batches, shuffled and augmented.
+
+        Parameters
+        ----------
+        rows : range, optional
+            Of each; all unless given.
+
+        Returns
+        -------
+        ImageBatches
+            Whole batches only.
+
+        Raises
+        ------
+        InputError : fewer images than a batch takes.
+        """
         return self._batches("train", self.training, rows, training=True)
 
     def architecture_batches(self, rows: range | None = None) -> ImageBatches:
-        """Return the batches of architecture rounds, rows `rows` of each."""
+        """Return the batches of architecture rounds, shuffled and augmented.
+
+        Parameters
+        ----------
+        rows : range, optional
+            Of each; all unless given.
+
+        Returns
+        -------
+        ImageBatches
+            Of the images in `architecture`; where that is None, of all training images of the file.
+
+        Raises
+        ------
+        InputError : fewer images than a batch takes.
+        """
         return self._batches("train", self.architecture, rows, training=True)
 
     def validation_batches(self, rows: range | None = None) -> ImageBatches:
-        """Return the batches to validate on, rows `rows` of each; the last may be short."""
+        """Return the batches to validate on, in order; the last may be short.
+
+        Parameters
+        ----------
+        rows : range, optional
+            Of each; all unless given.
+
+        Returns
+        -------
+        ImageBatches
+            Not augmented.
+
+        Raises
+        ------
+        InputError : there are no images to validate on.
+        """
         if self.validation is None:
             raise InputError(f"{self.file.path}: has no images to validate on")
         return self._batches(*self.validation, rows, training=False)
@@ -108,8 +171,23 @@ def split_images(
 
     Parameters
     ----------
-    validation : share held out to validate on; 0 takes the test images, if there are any.
-    architecture : share that trains the architecture of a search; 0 for none.
+    file : ImagesFile
+        Open.
+    batch : int
+        Images of a training batch.
+    seed : int
+        Of all draws.
+    dtype : torch.dtype
+        Of the images that are loaded.
+    validation : float
+        Share held out to validate on; 0 takes the test images, if there are any.
+    architecture : float
+        Share, of what is left, that trains the architecture of a search; 0 for none.
+
+    Returns
+    -------
+    Images
+        The same on all ranks; reads no image.
 
     Raises
     ------
@@ -144,7 +222,18 @@ class ImageFeed:
 
     Parameters
     ----------
-    epochs : all rounds of the run: architecture rounds take their images in turn.
+    images : Images
+        What there is.
+    rows : range
+        This rank's rows of every batch.
+    epochs : sequence of tuple of Round
+        All rounds of the run: architecture rounds take their images in turn.
+    device : torch.device
+        Where the images go.
+
+    Raises
+    ------
+    InputError : as `Images.training_batches`.
     """
 
     def __init__(
@@ -156,7 +245,19 @@ class ImageFeed:
         self._device = device
 
     def inputs(self, rounds: Iterable[Round]) -> Iterator[torch.Tensor]:
-        """Yield the share of each round's images, (n_share, channels, side, side)."""
+        """Return the share of each round's images, in order.
+
+        Parameters
+        ----------
+        rounds : iterable of Round
+            Some of the run's.
+
+        Returns
+        -------
+        iterator of (n_share, ...) tensor
+            (n_share, channels, side, side) for images, on the device. InputError is raised at an
+            image that cannot be decoded.
+        """
         return to_device(self._load, rounds, self._device)
 
     def _load(self, turn: Round) -> torch.Tensor:
@@ -170,7 +271,22 @@ class ImageFeed:
 def to_device(
     load: Callable[[Key], torch.Tensor], keys: Iterable[Key], device: torch.device
 ) -> Iterator[torch.Tensor]:
-    """Yield what `load` gives for each key, on `device`; the next are loaded meanwhile."""
+    """Yield what `load` gives for each key, on `device`; the next are loaded meanwhile.
+
+    Parameters
+    ----------
+    load : callable
+        From a key to a tensor in host memory; called in one background thread.
+    keys : iterable
+        In order.
+    device : torch.device
+        Where the tensors go.
+
+    Yields
+    ------
+    torch.Tensor
+        One a key. What `load` raises is raised in its place.
+    """
     for images in prefetched(load, keys):
         yield images.to(device)
 
@@ -178,6 +294,23 @@ def to_device(
 def labelled(
     batches: ImageBatches, epoch: int, device: torch.device, first: int = 0
 ) -> Iterator[Batch]:
-    """Yield the batches of an epoch from `first` on, on `device`; the next are loaded meanwhile."""
+    """Yield the batches of an epoch from `first` on, on `device`; the next are loaded meanwhile.
+
+    Parameters
+    ----------
+    batches : ImageBatches
+        Of this rank's rows.
+    epoch : int
+        From 0.
+    device : torch.device
+        Where images and labels go.
+    first : int
+        The step to begin with, from 0.
+
+    Yields
+    ------
+    Batch
+        This rank's share. InputError is raised at an image that cannot be decoded.
+    """
     for batch in prefetched(lambda step: batches.load(epoch, step), range(first, batches.steps)):
         yield Batch(batch.images.to(device), batch.labels.to(device))

@@ -22,9 +22,24 @@ from hpc.pipebd.training_work import TrainingWork
 class TrainingProgram:
     """See `program.Program`.
 
-    pairs : all blocks, with the weights that students start from; `work` copies them.
-    boundaries : of the input of every block, and of the last one's output.
-    epochs : the rounds of the run.
+    Attributes
+    ----------
+    pairs : sequence of BlockPair
+        All blocks, with the weights that students start from; `work` copies them.
+    boundaries : sequence of Boundary
+        Of the input of every block, and of the last one's output: B+1.
+    images : Images
+        To train and to validate on.
+    epochs : sequence of tuple of Round
+        The rounds of the run.
+    settings : SgdSettings
+        How weights are trained.
+    architecture : ArchitectureSettings
+        How a search trains its architecture.
+    device : torch.device
+        Where this rank's blocks run.
+    seed : int
+        Of all draws.
     """
 
     pairs: Sequence[BlockPair]
@@ -51,7 +66,20 @@ class TrainingProgram:
         return self.images.batch
 
     def work(self, block: int, reducer: Reducer) -> TrainingWork:
-        """Return a block with a student of its own, on the device."""
+        """Return a block with a student of its own, on the device.
+
+        Parameters
+        ----------
+        block : int
+            0..B-1.
+        reducer : Reducer
+            Over the ranks of the group.
+
+        Returns
+        -------
+        TrainingWork
+            Its student is a copy; the teacher is the program's, moved to the device.
+        """
         pair = self.pairs[block]
         fresh = replace(
             pair,
@@ -63,9 +91,31 @@ class TrainingProgram:
         )
 
     def feed(self, rows: range) -> ImageFeed:
-        """Return the images of rows `rows` of every batch."""
+        """Return the images of rows `rows` of every batch.
+
+        Parameters
+        ----------
+        rows : range
+            Of 0..batch-1: this rank's share.
+
+        Returns
+        -------
+        ImageFeed
+            A split that is stored as pixels it holds in memory, whole.
+        """
         return ImageFeed(self.images, rows, self.epochs, self.device)
 
     def boundary(self, block: int) -> Boundary:
-        """Return what the input of `block` is; of block B, the last output."""
+        """Return what the input of `block` is; of block B, the last output.
+
+        Parameters
+        ----------
+        block : int
+            0..B.
+
+        Returns
+        -------
+        Boundary
+            Of one sample.
+        """
         return self.boundaries[block]

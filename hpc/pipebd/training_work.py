@@ -22,9 +22,20 @@ class TrainingWork:
 
     Parameters
     ----------
-    pair : the block, on the device where it runs; its student is trained in place.
-    index : of the block. settings, architecture : how it is trained; the latter for a supernet.
-    reducer : over the ranks of the group. batch : samples of a whole batch. seed : the run's.
+    pair : BlockPair
+        The block, on the device where it runs; its student is trained in place.
+    index : int
+        Of the block, from 0.
+    settings : SgdSettings
+        How its weights are trained.
+    architecture : ArchitectureSettings
+        How a supernet's architecture is trained; without a use for other students.
+    reducer : Reducer
+        Over the ranks of the group.
+    batch : int
+        Samples of a whole batch.
+    seed : int
+        The run's.
     """
 
     def __init__(
@@ -51,20 +62,48 @@ class TrainingWork:
 
     @torch.no_grad()
     def teacher(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the teacher's output on a share, in memory of its own: the input's is reused."""
+        """Return the teacher's output on a share, in memory of its own: the input's is reused.
+
+        Parameters
+        ----------
+        x : (n_share, ...) tensor
+            Not written to.
+
+        Returns
+        -------
+        (n_share, ...) tensor
+            Contiguous, without gradient.
+        """
         y = self.pair.teacher(x).contiguous()
         shared = y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
         return y.clone() if shared else y
 
     def begin(self, turn: Round) -> None:
-        """Draw the path, for a search; set the rate; clear the gradient."""
+        """Draw the path, for a search; set the rate; clear the gradient.
+
+        Parameters
+        ----------
+        turn : Round
+            The same on all ranks of the group.
+        """
         if turn.architecture and isinstance(self.step, SearchStep):
             self.step.begin_architecture(turn.epoch, turn.step)
         else:
             self.step.begin(turn.epoch, turn.step, turn.progress)
 
     def student(self, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """Do forward, loss and backward on a share; return its part of the loss."""
+        """Do forward, loss and backward on a share; collective with group batch norms.
+
+        Parameters
+        ----------
+        x, target : (n_share, ...) tensor
+            What the teacher had, and what it gave.
+
+        Returns
+        -------
+        scalar tensor
+            The share's part of the loss, detached.
+        """
         loss = self.step.loss(self.step.forward(x), target)
         self.step.backward(loss)
         return loss.detach()

@@ -27,10 +27,14 @@ from hpc.pipebd.training_work import TrainingWork
 
 @dataclass(frozen=True)
 class Validation:
-    """What validation found. losses : per block, each mean over the images.
+    """What validation found, the same on all ranks.
 
-    accuracy, teacher_accuracy : of assembled student and teacher, 0..1; None where the last
-    block gives no logits.
+    Attributes
+    ----------
+    losses : tuple of float
+        Per block, each mean over the images.
+    accuracy, teacher_accuracy : float or None
+        Of assembled student and teacher, in [0, 1]; None where the last block gives no logits.
     """
 
     losses: tuple[float, ...]
@@ -43,8 +47,20 @@ class Validator:
 
     Parameters
     ----------
-    comm : as many ranks as the schedule has; construction, `run` and `free` are collective.
-    works : this rank's blocks. head : what follows the last block, on the ranks that have it.
+    comm : MPI.Comm
+        As many ranks as the schedule has; construction, `run` and `free` are collective.
+    schedule : Schedule
+        The same on all ranks.
+    program : TrainingProgram
+        Gives images and shapes.
+    transport : Transport
+        Of this rank.
+    recorder : Recorder
+        Told of each validation as one span.
+    works : sequence of TrainingWork
+        This rank's blocks.
+    head : nn.Module
+        What follows the last block, on every rank; moved to the device.
     """
 
     def __init__(
@@ -88,7 +104,15 @@ class Validator:
     def run(self, number: int) -> Validation:
         """Validate the students as they are. Collective.
 
-        number : of the round that comes next, for the record.
+        Parameters
+        ----------
+        number : int
+            Of the round that comes next, for the record.
+
+        Returns
+        -------
+        Validation
+            The same on all ranks.
         """
         images, n_blocks = self._program.images, self._program.n_blocks
         found = np.zeros(n_blocks + 2)

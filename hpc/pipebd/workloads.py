@@ -32,13 +32,29 @@ class Workload:
     Blocks are built on demand and their first weights keyed by (seed, block), so that a
     rank need not build the blocks of others.
 
-    name, shape : what it was asked for by. input_shape : (channels, height, width).
-    n_blocks, n_classes, dtype, seed : as they say.
-    loss_of : loss of a block, by index.
-    distill : how students are trained. finish : how the assembled student is trained on labels
-        (fine-tuning; for a search, retraining from scratch). smoothing : of its labels.
-    teacher_of, student_of, head_of : build fresh modules, of block index; see `pair`, `head`.
-    derived_of : for a search, builds block `index` with the named candidates; else None.
+    Attributes
+    ----------
+    name, shape : str
+        What it was asked for by.
+    input_shape : (channels, height, width)
+        Of an image.
+    n_blocks, n_classes, seed : int
+        B; logits of the whole network; of all first weights.
+    dtype : torch.dtype
+        Of weights and inputs.
+    distill : SgdSettings
+        How students are trained.
+    finish : SgdSettings
+        How the assembled student is trained on labels (fine-tuning; for a search, retraining from
+        scratch).
+    smoothing : float
+        Of its labels, in [0, 1].
+    loss_of : callable
+        Loss of a block, by index.
+    teacher_of, student_of, head_of : callable
+        Build fresh modules, of block index; see `pair`, `head`.
+    derived_of : callable or None
+        For a search, builds block `index` with the named candidates.
     """
 
     name: str
@@ -58,20 +74,56 @@ class Workload:
     derived_of: Callable[[int, Sequence[str]], nn.Module] | None = None
 
     def pair(self, index: int) -> BlockPair:
-        """Return a fresh pair of block `index`; the teacher's weights are random."""
+        """Return a fresh pair of block `index`; the teacher's weights are random.
+
+        Parameters
+        ----------
+        index : int
+            0..B-1.
+
+        Returns
+        -------
+        BlockPair
+            The same on every call, on every rank.
+        """
         with seeded(Draw.TEACHER_WEIGHTS, self.seed, index):
             teacher = self.teacher_of(index).to(self.dtype)
         return BlockPair(teacher, self.build_student(index), self.loss_of(index), f"block{index}")
 
     def build_student(self, index: int) -> nn.Module:
-        """Return a fresh student of block `index`."""
+        """Return a fresh student of block `index`.
+
+        Parameters
+        ----------
+        index : int
+            0..B-1.
+
+        Returns
+        -------
+        nn.Module
+            Its weights are the same on every call, on every rank.
+        """
         with seeded(Draw.STUDENT_WEIGHTS, self.seed, index):
             return self.student_of(index).to(self.dtype)
 
     def build_derived(self, index: int, names: Sequence[str]) -> nn.Module:
-        """Return a fresh block `index` of the network that a search has found.
+        """Return a fresh block of the network that a search has found.
 
-        names : of its cells' candidates.
+        Parameters
+        ----------
+        index : int
+            0..B-1.
+        names : sequence of str
+            Of its cells' candidates.
+
+        Returns
+        -------
+        nn.Module
+            Its weights are the same on every call, on every rank.
+
+        Raises
+        ------
+        InputError : the workload is no search.
         """
         if self.derived_of is None:
             raise InputError(f"{self.name} is not a search: there is no architecture to build")
@@ -103,12 +155,26 @@ def workload(
 
     Parameters
     ----------
-    name : one of `WORKLOADS`.
-    shape : 'cifar' (3×32×32) or 'imagenet' (3×224×224).
-    width : factor on all channels but the image's, > 0.
-    n_classes : 10 or 1000 by shape unless given.
-    options : of the workload. vgg16-dsconv: `batch_norm`, whether the teacher has it
-        (torchvision's vgg16_bn or vgg16), True unless given.
+    name : str
+        One of `WORKLOADS`.
+    shape : str
+        'cifar' (3×32×32) or 'imagenet' (3×224×224).
+    width : float
+        Factor on all channels but the image's, > 0.
+    n_classes : int, optional
+        10 or 1000 by shape unless given.
+    dtype : torch.dtype
+        Of all weights.
+    seed : int
+        Of the first weights, >= 0.
+    **options : bool
+        Of the workload. vgg16-dsconv: `batch_norm`, whether the teacher has it (torchvision's
+        vgg16_bn or vgg16), True unless given.
+
+    Returns
+    -------
+    Workload
+        Nothing is built yet.
 
     Raises
     ------

@@ -12,9 +12,21 @@ from hpc.pipebd.models.vgg import vgg_layer
 
 
 def student_block(index: int, width: float) -> nn.Sequential:
-    """Return the student of VGG-16's block `index`, 0..12: same shapes in and out.
+    """Return the student of VGG-16's block `index`: same shapes in and out.
 
     Batch norm replaces the convolutions' biases: without it a rate of 0.1 does not converge.
+
+    Parameters
+    ----------
+    index : int
+        0..12.
+    width : float
+        Factor on all channels but the image's, > 0.
+
+    Returns
+    -------
+    nn.Sequential
+        Depthwise and pointwise convolution, batch norm, ReLU and, where it is due, pooling.
     """
     layer = vgg_layer(index, width)
     layers = [

@@ -26,14 +26,35 @@ EPS = 1e-3
 
 
 def allowed_in(cell: Cell) -> list[bool]:
-    """Return for every candidate whether a cell may take it."""
+    """Return for every candidate whether a cell may take it.
+
+    Parameters
+    ----------
+    cell : Cell
+        Zero is for cells with a residual.
+
+    Returns
+    -------
+    list of bool
+        (7,), in the order of `NAMES`.
+    """
     return [True] * ZERO + [cell.residual]
 
 
 class MixedCell(nn.Module):
     """All candidates of a cell; runs the one that the path says.
 
-    candidates : of KINDS, in this order.
+    Parameters
+    ----------
+    cell : Cell
+        Channels and stride.
+
+    Attributes
+    ----------
+    candidates : nn.ModuleList
+        Of KINDS, in this order.
+    residual : bool
+        Whether its input is added to its output.
     """
 
     def __init__(self, cell: Cell) -> None:
@@ -44,10 +65,21 @@ class MixedCell(nn.Module):
     def forward(
         self, x: torch.Tensor, chosen: int, probabilities: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return the cell's output with candidate `chosen`.
+        """Return the cell's output with one candidate.
 
-        probabilities : (7,) of the candidates, in an architecture round: they get the gates'
-            gradients.
+        Parameters
+        ----------
+        x : (n, c_in, height, width) tensor
+            Of the cell before.
+        chosen : int
+            Number of the candidate, see `NAMES`.
+        probabilities : (7,) tensor, optional
+            Of the candidates, in an architecture round: they get the gates' gradients.
+
+        Returns
+        -------
+        (n, c_out, height / stride, width / stride) tensor
+            `x` itself for Zero outside architecture rounds.
         """
         if probabilities is not None:
             y = _Gates.apply(x, probabilities, self.candidates, chosen)
@@ -104,12 +136,27 @@ class SupernetBlock(nn.Module):
 
     Training it runs `path`, one candidate a cell; in eval mode the most probable path.
 
+    Parameters
+    ----------
+    index : int
+        Of the block, 0..5; the first has the stem, the last the classifier.
+    shape : str
+        'cifar' or 'imagenet'.
+    width : float
+        Factor on all channels but the image's, > 0.
+    n_classes : int
+        Logits of block 5.
+
     Attributes
     ----------
-    alpha : (cells, 7), the architecture parameters; those not allowed are never chosen.
-    path : candidate of every cell, see `NAMES`.
-    searching : an architecture round, in which alpha gets gradients.
-    flops : (cells, 7) float64, multiply-adds of the candidates for one image.
+    alpha : (cells, 7) nn.Parameter
+        The architecture parameters; those not allowed are never chosen.
+    path : tuple of int
+        Candidate of every cell, see `NAMES`.
+    searching : bool
+        An architecture round, in which alpha gets gradients.
+    flops : (cells, 7) float64 tensor
+        Multiply-adds of the candidates for one image.
     """
 
     def __init__(self, index: int, shape: Shape, width: float, n_classes: int) -> None:
@@ -125,7 +172,18 @@ class SupernetBlock(nn.Module):
         self.path = self.best_path()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Run the path on (n, channels, height, width)."""
+        """Run the path.
+
+        Parameters
+        ----------
+        x : (n, channels, height, width) tensor
+            Of the teacher block before, or images.
+
+        Returns
+        -------
+        (n, channels, height, width) tensor
+            Of the teacher block's shape; block 5 gives (n, n_classes) logits.
+        """
         path = self.path if self.training else self.best_path()
         gates: Sequence[torch.Tensor | None] = [None] * len(path)
         if self.searching and self.training:
@@ -136,15 +194,33 @@ class SupernetBlock(nn.Module):
         return self.tail(x)
 
     def probabilities(self) -> torch.Tensor:
-        """Return softmax(alpha) over the allowed candidates, (cells, 7), differentiable."""
+        """Return softmax(alpha) over the allowed candidates, differentiable.
+
+        Returns
+        -------
+        (cells, 7) tensor
+            0 where a candidate is not allowed.
+        """
         return self.alpha.masked_fill(~self.allowed, -torch.inf).softmax(1)
 
     def host_probabilities(self) -> list[list[float]]:
-        """Return the probabilities as numbers; read from the device only when alpha has changed."""
+        """Return the probabilities as numbers; read from the device only when alpha has changed.
+
+        Returns
+        -------
+        list of list of float
+            (cells, 7), worked out in float64.
+        """
         return self._on_host()[0]
 
     def best_path(self) -> tuple[int, ...]:
-        """Return the most probable candidate of every cell."""
+        """Return the most probable candidate of every cell.
+
+        Returns
+        -------
+        tuple of int
+            Numbers of `NAMES`; of equal ones the first.
+        """
         return self._on_host()[1]
 
     def _on_host(self) -> tuple[list[list[float]], tuple[int, ...]]:
@@ -156,7 +232,13 @@ class SupernetBlock(nn.Module):
         return self._known[1:]
 
     def path_parameters(self) -> list[nn.Parameter]:
-        """Return the weights that `path` runs: of the chosen candidates and both ends."""
+        """Return the weights that `path` runs: of the chosen candidates and both ends.
+
+        Returns
+        -------
+        list of nn.Parameter
+            Empty where every cell takes Zero and the block has no ends.
+        """
         chosen = [
             cell.candidates[kind]
             for cell, kind in zip(self.cells, self.path, strict=True)
@@ -166,7 +248,21 @@ class SupernetBlock(nn.Module):
 
 
 class DerivedBlock(nn.Sequential):
-    """One block of the network that a search has found: one candidate a cell."""
+    """One block of the network that a search has found: one candidate a cell.
+
+    Parameters
+    ----------
+    index : int
+        Of the block, 0..5.
+    names : sequence of str
+        Of its cells' candidates, see `NAMES`; a cell that takes Zero is left out.
+    shape : str
+        'cifar' or 'imagenet'.
+    width : float
+        Factor on all channels but the image's, > 0.
+    n_classes : int
+        Logits of block 5.
+    """
 
     def __init__(
         self, index: int, names: Sequence[str], shape: Shape, width: float, n_classes: int
@@ -182,7 +278,15 @@ class DerivedBlock(nn.Sequential):
 
 
 class DerivedCell(nn.Module):
-    """A cell of a derived network."""
+    """A cell of a derived network.
+
+    Parameters
+    ----------
+    cell : Cell
+        Channels and stride.
+    kind : int
+        Of `KINDS`.
+    """
 
     def __init__(self, cell: Cell, kind: int) -> None:
         super().__init__()
@@ -190,12 +294,33 @@ class DerivedCell(nn.Module):
         self.residual = cell.residual
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return (n, c_out, height / stride, width / stride) of (n, c_in, height, width)."""
+        """Return the cell's output.
+
+        Parameters
+        ----------
+        x : (n, c_in, height, width) tensor
+            Of the cell before.
+
+        Returns
+        -------
+        (n, c_out, height / stride, width / stride) tensor
+            Rounded up.
+        """
         return x + self.candidate(x) if self.residual else self.candidate(x)
 
 
 def inherit(derived: DerivedBlock, supernet: SupernetBlock, names: Sequence[str]) -> None:
-    """Give a derived block, with these candidates, the supernet's weights."""
+    """Give a derived block the supernet's weights.
+
+    Parameters
+    ----------
+    derived : DerivedBlock
+        Of these candidates; its weights and buffers are replaced.
+    supernet : SupernetBlock
+        The block with the same index and sizes.
+    names : sequence of str
+        Of its cells' candidates.
+    """
     first, cells, last = derived
     first.load_state_dict(supernet.stem.state_dict())
     last.load_state_dict(supernet.tail.state_dict())

@@ -27,7 +27,15 @@ HIDDEN = 4096
 
 @dataclass(frozen=True)
 class VggLayer:
-    """One convolution of VGG-16: channels in and out, and whether pooling follows."""
+    """One convolution of VGG-16.
+
+    Attributes
+    ----------
+    c_in, c_out : int
+        Channels in and out.
+    pooled : bool
+        Whether a 2×2 max-pooling follows.
+    """
 
     c_in: int
     c_out: int
@@ -35,13 +43,39 @@ class VggLayer:
 
 
 def vgg_layer(index: int, width: float) -> VggLayer:
-    """Return convolution `index`, 0..12, with all channels times `width`."""
+    """Return convolution `index` of VGG-16, with all channels times `width`.
+
+    Parameters
+    ----------
+    index : int
+        0..12.
+    width : float
+        Factor on all channels but the image's, > 0.
+
+    Returns
+    -------
+    VggLayer
+        Its channels are at least 1.
+    """
     c_in = 3 if index == 0 else scaled(CHANNELS[index - 1], width)
     return VggLayer(c_in, scaled(CHANNELS[index], width), index in POOLED)
 
 
 def scaled(channels: int, width: float) -> int:
-    """Return `channels` times `width`, at least 1."""
+    """Return `channels` times `width`, at least 1.
+
+    Parameters
+    ----------
+    channels : int
+        At width 1.
+    width : float
+        Factor, > 0.
+
+    Returns
+    -------
+    int
+        Rounded to the nearest.
+    """
     return max(1, round(channels * width))
 
 
@@ -49,6 +83,20 @@ def teacher_block(index: int, width: float, batch_norm: bool) -> nn.Sequential:
     """Return convolution, (batch norm,) ReLU and, where it is due, pooling.
 
     Weights are drawn as torchvision draws them (He, fan out).
+
+    Parameters
+    ----------
+    index : int
+        Of the block, 0..12.
+    width : float
+        Factor on all channels but the image's, > 0.
+    batch_norm : bool
+        Whether there is one: torchvision's vgg16_bn or vgg16, which decides the children's numbers.
+
+    Returns
+    -------
+    nn.Sequential
+        (n, c_in, side, side) to (n, c_out, side, side), half the side where it pools.
     """
     layer = vgg_layer(index, width)
     conv = nn.Conv2d(layer.c_in, layer.c_out, 3, padding=1)
@@ -63,7 +111,22 @@ def teacher_block(index: int, width: float, batch_norm: bool) -> nn.Sequential:
 
 
 def teacher_head(shape: Shape, width: float, n_classes: int) -> nn.Sequential:
-    """Return what follows the blocks: torchvision's classifier, or one layer for 32×32 images."""
+    """Return what follows the blocks: torchvision's classifier, or one layer for 32×32 images.
+
+    Parameters
+    ----------
+    shape : str
+        'cifar' (one layer) or 'imagenet'.
+    width : float
+        Factor on channels and hidden layers, > 0.
+    n_classes : int
+        How many logits.
+
+    Returns
+    -------
+    nn.Sequential
+        (n, channels, side, side) of the last block to (n, n_classes).
+    """
     channels = scaled(CHANNELS[-1], width)
     if shape == "cifar":
         classifier: nn.Module = nn.Linear(channels, n_classes)
