@@ -90,14 +90,14 @@ class NodeCut(LayerCut):
     asked : Asked
         With nodes; P = nodes · ranks parts.
 
-    Raises
-    ------
-    InputError : the partitioner is not installed.
-
     Attributes
     ----------
     asked : Asked
         The same with a part for each node.
+
+    Raises
+    ------
+    InputError : the partitioner is not installed.
     """
 
     def __init__(self, asked: Asked) -> None:
