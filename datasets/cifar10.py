@@ -112,7 +112,7 @@ def read_classes(folder: Path, suffix: str) -> tuple[str, ...]:
 
     Raises
     ------
-    FormatError : the file is missing, damaged, or has another number of names.
+    FormatError : the file is missing, no pickle of a dict, or has another number of names.
     """
     path = folder / ("batches.meta.txt" if suffix else "batches.meta")
     if suffix:
