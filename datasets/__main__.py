@@ -35,14 +35,30 @@ PROG = "python -m datasets"
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run the command named by the first argument with the rest."""
+    """Run the command named by the first argument with the rest.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words of the command line, without the program's name.
+
+    Raises
+    ------
+    InputError : bad usage, bad input; packages that the command needs are not installed.
+    """
     parser = _first_parser()
     parser.add_argument("name", metavar="NAME", choices=COMMANDS)
     _module(parser.parse_args(arguments[:1]).name).main(arguments[1:])
 
 
 def build_parser() -> Parser:
-    """Return the parser with those of all commands, whose modules are imported."""
+    """Return the parser with those of all commands, whose modules are imported.
+
+    Returns
+    -------
+    Parser
+        Of `python -m datasets`, without the commands whose packages are not installed.
+    """
     parser = _first_parser()
     commands = parser.add_subparsers(metavar="NAME", required=True)
     for name in COMMANDS:

@@ -74,8 +74,16 @@ def challenge_bits(
 def row_spectra(images: npt.NDArray[np.uint8]) -> Complexes:
     """Return the spectra of the 28 rows that the images make side by side.
 
-    images : (M, 28, 28). Returns (28, 14·M + 1) complex128, scaled so that the real part of
-    the sum of row · exp(2πi · frequency · x / 28M) is the row's value at x.
+    Parameters
+    ----------
+    images : (M, 28, 28) uint8 array
+        The whole set.
+
+    Returns
+    -------
+    (28, 14·M + 1) complex128 array
+        Scaled so that the real part of the sum of row · exp(2πi · frequency · x / 28M) is the row's
+        value at x.
     """
     length = images.shape[0] * IMAGE_SIDE
     spectra = np.empty((IMAGE_SIDE, length // 2 + 1), np.complex128)
@@ -88,9 +96,19 @@ def row_spectra(images: npt.NDArray[np.uint8]) -> Complexes:
 def phase_columns(spectra: Complexes, side: int, phase: int) -> Complexes:
     """Return the columns x = phase, phase + side/g, ... of every image, interpolated along x.
 
+    Parameters
+    ----------
+    spectra : (28, 14·M + 1) complex128 array
+        From `row_spectra`.
+    side : int
+        Pixels a side of the images that are made, 28 or more.
+    phase : int
+        0..side/g - 1, g = gcd(28, side).
+
     Returns
     -------
-    (28, g·M) complex128, image by image, g = gcd(28, side) columns each.
+    (28, g·M) complex128 array
+        Image by image, g columns each.
     """
     per_image = math.gcd(IMAGE_SIDE, side)
     stride = IMAGE_SIDE // per_image
@@ -115,7 +133,18 @@ def _folded(spectrum: Complexes, n_bins: int) -> Complexes:
 
 
 def height_matrix(side: int) -> Complexes:
-    """Return the interpolation along y: (side, 28) complex128."""
+    """Return the interpolation along y.
+
+    Parameters
+    ----------
+    side : int
+        Pixels a side of the images that are made, 28 or more.
+
+    Returns
+    -------
+    (side, 28) complex128 array
+        To be multiplied by columns of 28 pixels.
+    """
     frequency = np.arange(-IMAGE_SIDE // 2, IMAGE_SIDE // 2)
     to_pixels = np.exp(2j * np.pi * np.outer(np.arange(side) / side, frequency))
     from_rows = np.exp(-2j * np.pi * np.outer(frequency, np.arange(IMAGE_SIDE) / IMAGE_SIDE))

@@ -41,6 +41,11 @@ def challenge_layers(neurons: int, n_layers: int, dtype: npt.DTypeLike) -> Itera
     n_layers : at least 1.
     dtype : of the weights, float32 or float64.
 
+    Yields
+    ------
+    Layer
+        Columns ascending in each row; the bias of BIASES, the activation clipped-relu.
+
     Raises
     ------
     InputError : the Challenge has no network of this size.

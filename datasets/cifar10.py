@@ -40,6 +40,11 @@ Images = tuple[npt.NDArray[np.uint8], npt.NDArray[np.integer]]
 def main(arguments: Sequence[str]) -> None:
     """Write an images file with both splits.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words of the command line, without the program's name.
+
     Raises
     ------
     InputError : missing or damaged files, an unwritable --out.
@@ -63,7 +68,19 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def find_batches(source: str) -> tuple[Path, str]:
-    """Return the folder of the batches and the ending of their names ('' or '.bin').
+    """Return where the batches are, and the ending of their names.
+
+    Parameters
+    ----------
+    source : str
+        The folder that the archive was unpacked to, or the one inside it.
+
+    Returns
+    -------
+    folder : Path
+        Of the batches.
+    suffix : str
+        '' for the python archive, '.bin' for the binary one.
 
     Raises
     ------
@@ -79,7 +96,24 @@ def find_batches(source: str) -> tuple[Path, str]:
 
 
 def read_classes(folder: Path, suffix: str) -> tuple[str, ...]:
-    """Return the names of the ten classes, from batches.meta or batches.meta.txt."""
+    """Return the names of the ten classes, from batches.meta or batches.meta.txt.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the batches.
+    suffix : str
+        From `find_batches`.
+
+    Returns
+    -------
+    tuple of str
+        Ten names, by label.
+
+    Raises
+    ------
+    FormatError : the file is missing, no pickle of a dict, or has another number of names.
+    """
     path = folder / ("batches.meta.txt" if suffix else "batches.meta")
     if suffix:
         names = _content(path).decode().split()
@@ -91,7 +125,19 @@ def read_classes(folder: Path, suffix: str) -> tuple[str, ...]:
 
 
 def read_batch(path: Path) -> Images:
-    """Return pixels (n, 3, 32, 32) uint8 and labels (n,) of one file.
+    """Return the images of one file.
+
+    Parameters
+    ----------
+    path : Path
+        Of the binary archive where it ends in .bin, else of the python one.
+
+    Returns
+    -------
+    pixels : (n, 3, 32, 32) uint8 array
+        Red, green, blue; rows from the top.
+    labels : (n,) integer array
+        Classes from 0; their range is not checked here.
 
     Raises
     ------
@@ -144,7 +190,13 @@ def _content(path: Path) -> bytes:
 
 
 def build_parser() -> Parser:
-    """Return the command's parser."""
+    """Return the command's parser.
+
+    Returns
+    -------
+    Parser
+        Of `python -m datasets cifar10`.
+    """
     parser = command_parser(
         "cifar10",
         __doc__,

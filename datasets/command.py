@@ -14,7 +14,21 @@ from hpc.report.figures import write_json
 def command_parser(name: str, description: str | None, example: str, **more: Any) -> Parser:
     """Return the parser of a command, with --json and --quiet.
 
-    example : without the program's name. more : of argparse's parser.
+    Parameters
+    ----------
+    name : str
+        Of the command.
+    description : str or None
+        For its help.
+    example : str
+        A command line without the program's name; the tests run it.
+    **more : Any
+        Of argparse's parser.
+
+    Returns
+    -------
+    Parser
+        To be given the command's own options.
     """
     prog = f"python -m datasets {name}"
     parser = Parser(prog=prog, description=description, examples=[f"{prog} {example}"], **more)
@@ -24,7 +38,17 @@ def command_parser(name: str, description: str | None, example: str, **more: Any
 
 
 def say(options: argparse.Namespace, line: str, figures: dict[str, Any]) -> None:
-    """Print what was made, and write it to --json."""
+    """Print what was made, and write it to --json.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Its `out` and `json` are looked at; the options in force are written too.
+    line : str
+        What was made, printed behind the file's name.
+    figures : dict of str to Any
+        The same as plain data.
+    """
     print(f"{options.out}: {line}")
     if options.json:
         write_json(options.json, with_config(options, {"out": options.out, **figures}))

@@ -34,6 +34,11 @@ Images = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]
 def main(arguments: Sequence[str]) -> None:
     """Write an images file with both splits.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words of the command line, without the program's name.
+
     Raises
     ------
     InputError : files that hold no labelled square images of at most 32×32, an unwritable --out.
@@ -63,6 +68,18 @@ def main(arguments: Sequence[str]) -> None:
 def read_digits(path: str) -> Images:
     """Return the images of a samples file, centred on black 32×32 and in three equal channels.
 
+    Parameters
+    ----------
+    path : str
+        Samples file.
+
+    Returns
+    -------
+    pixels : (n, 3, 32, 32) uint8 array
+        0 is black; rows from the top.
+    labels : (n,) int32 array
+        As the file has them.
+
     Raises
     ------
     InputError : not a samples file with labels; inputs that are no square of bytes up to 32×32.
@@ -83,7 +100,13 @@ def read_digits(path: str) -> Images:
 
 
 def build_parser() -> Parser:
-    """Return the command's parser."""
+    """Return the command's parser.
+
+    Returns
+    -------
+    Parser
+        Of `python -m datasets digits`.
+    """
     parser = command_parser(
         "digits",
         __doc__,

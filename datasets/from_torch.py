@@ -18,6 +18,11 @@ from hpc.io.outputs import check_outputs
 def main(arguments: Sequence[str]) -> None:
     """Write a network file.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words of the command line, without the program's name.
+
     Raises
     ------
     InputError : torch is not installed; a file that torch cannot read, a model with other
@@ -79,7 +84,13 @@ def _reason(path: str, known: Sequence[type]) -> str:
 
 
 def build_parser() -> Parser:
-    """Return the command's parser."""
+    """Return the command's parser.
+
+    Returns
+    -------
+    Parser
+        Of `python -m datasets from-torch`.
+    """
     parser = command_parser(
         "from-torch",
         __doc__,

@@ -42,6 +42,11 @@ APPLIES = {
 def main(arguments: Sequence[str]) -> None:
     """Write a network file or a samples file.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words of the command line, without the program's name.
+
     Raises
     ------
     InputError : options that do not go together, bad files, an unwritable --out.
@@ -56,7 +61,13 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def build_parser() -> Parser:
-    """Return the command's parser."""
+    """Return the command's parser.
+
+    Returns
+    -------
+    Parser
+        Of `python -m datasets graph-challenge`.
+    """
     parser = command_parser(
         "graph-challenge",
         __doc__,

@@ -20,7 +20,19 @@ UINT8_CODE = 0x08
 
 
 def read_images(folder: str | os.PathLike[str], split: str) -> npt.NDArray[np.uint8]:
-    """Return the images of a split, (n, 28, 28) uint8, rows from the top.
+    """Return the images of a split.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        Of the IDX files.
+    split : str
+        A key of SPLITS.
+
+    Returns
+    -------
+    (n, 28, 28) uint8 array
+        Rows from the top; read-only.
 
     Raises
     ------
@@ -34,7 +46,19 @@ def read_images(folder: str | os.PathLike[str], split: str) -> npt.NDArray[np.ui
 
 
 def read_labels(folder: str | os.PathLike[str], split: str) -> npt.NDArray[np.uint8]:
-    """Return the labels of a split, (n,) uint8.
+    """Return the labels of a split.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        Of the IDX files.
+    split : str
+        A key of SPLITS.
+
+    Returns
+    -------
+    (n,) uint8 array
+        0..9 in MNIST's own files, which is not checked here; read-only.
 
     Raises
     ------

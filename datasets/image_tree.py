@@ -28,17 +28,48 @@ class ImageTree(Protocol):
     """An open source of image files."""
 
     def paths(self) -> list[str]:
-        """Return the paths of all files, below the source, in the order best read."""
+        """Return the paths of all files, below the source, in the order best read.
+
+        Returns
+        -------
+        list of str
+            With slashes; a compressed archive can only be read forwards.
+        """
         ...
 
     def read(self, path: str) -> bytes:
-        """Return a file's content."""
+        """Return a file's content.
+
+        Parameters
+        ----------
+        path : str
+            One of `paths`.
+
+        Returns
+        -------
+        bytes
+            All of it.
+
+        Raises
+        ------
+        FormatError : it cannot be read.
+        """
         ...
 
 
 @contextlib.contextmanager
 def open_tree(source: str) -> Iterator[ImageTree]:
     """Open a folder or a tar archive (compressed or not).
+
+    Parameters
+    ----------
+    source : str
+        Folder or archive.
+
+    Yields
+    ------
+    ImageTree
+        As long as the block runs.
 
     Raises
     ------
@@ -96,6 +127,18 @@ class _Archive:
 def entries(paths: Sequence[str], source: str) -> list[ImageEntry]:
     """Return the images among `paths`, split and class by their last folders.
 
+    Parameters
+    ----------
+    paths : sequence of str
+        Of all files, below the source.
+    source : str
+        Begins the message.
+
+    Returns
+    -------
+    list of ImageEntry
+        In the order of the paths; files with a dot in front are none.
+
     Raises
     ------
     InputError : no images; images that do not lie in [SPLIT/]CLASS/.
@@ -118,8 +161,21 @@ def by_split(
 ) -> dict[str, list[ImageEntry]]:
     """Return the images of 'train' and, where there are any, 'test'.
 
-    train : folder of the training images; a tree without splits is all training.
-    tests : folders that may hold the test images; the first that exists does.
+    Parameters
+    ----------
+    found : sequence of ImageEntry
+        From `entries`.
+    train : str
+        Folder of the training images; a tree without splits is all training.
+    tests : sequence of str
+        Folders that may hold the test images; the first that exists does.
+    source : str
+        Begins the message.
+
+    Returns
+    -------
+    dict of str to list of ImageEntry
+        'train', and 'test' if there is such a folder.
 
     Raises
     ------

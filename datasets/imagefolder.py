@@ -34,6 +34,11 @@ TEST_FOLDERS = ("test", "val")
 def main(arguments: Sequence[str]) -> None:
     """Write an images file of the training and, where there are any, the test images.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words of the command line, without the program's name.
+
     Raises
     ------
     InputError : no images, files that are none, an unwritable --out.
@@ -93,7 +98,13 @@ def _checked(tree: ImageTree, found: Sequence[ImageEntry]) -> Iterator[bytes]:
 
 
 def build_parser() -> Parser:
-    """Return the command's parser."""
+    """Return the command's parser.
+
+    Returns
+    -------
+    Parser
+        Of `python -m datasets imagefolder`.
+    """
     parser = command_parser(
         "imagefolder",
         __doc__,

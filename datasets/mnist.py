@@ -24,6 +24,11 @@ WHITE = 255
 def main(arguments: Sequence[str]) -> None:
     """Write a samples file: inputs pixel / 255 in [0, 1], pixel (x, y) at y · side + x; labels.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words of the command line, without the program's name.
+
     Raises
     ------
     InputError : bad files, more samples asked for than there are, an unwritable --out.
@@ -54,14 +59,33 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def neuron_major(images: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uint8]:
-    """Return (n, 28, 28) images, bordered with zeros to `side`, as (side², n) uint8."""
+    """Return images as samples files have them, a column each.
+
+    Parameters
+    ----------
+    images : (n, 28, 28) uint8 array
+        Rows from the top.
+    side : int
+        28, or an even number above: bordered with zeros.
+
+    Returns
+    -------
+    (side², n) uint8 array
+        Pixel (x, y) in row y · side + x.
+    """
     border = (side - idx.IMAGE_SIDE) // 2
     bordered = np.pad(images, ((0, 0), (border, border), (border, border)))
     return np.ascontiguousarray(bordered.reshape(len(images), side**2).T)
 
 
 def build_parser() -> Parser:
-    """Return the command's parser."""
+    """Return the command's parser.
+
+    Returns
+    -------
+    Parser
+        Of `python -m datasets mnist`.
+    """
     parser = command_parser(
         "mnist",
         __doc__,

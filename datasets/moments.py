@@ -15,7 +15,17 @@ def channel_moments(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return mean and deviation of pixels / 255 per channel, exact, from blocks of images.
 
-    blocks : (n, channels, height, width) each. A channel of one value gets deviation 1.
+    Parameters
+    ----------
+    blocks : iterable of (n, channels, height, width) uint8 arrays
+        One or more; only their histograms are kept.
+
+    Returns
+    -------
+    mean : tuple of float
+        A number a channel, in [0, 1].
+    deviation : tuple of float
+        A number a channel; 1 for a channel of one value.
     """
     counts: npt.NDArray[np.int64] = sum(map(_histogram, blocks), np.zeros((1, LEVELS), np.int64))
     values = np.arange(LEVELS) / (LEVELS - 1)

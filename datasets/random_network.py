@@ -88,6 +88,11 @@ def random_layers(
     bias : of every neuron.
     dtype : of the weights, float32 or float64.
 
+    Yields
+    ------
+    Layer
+        Columns ascending in each row; a layer is drawn when it is asked for.
+
     Raises
     ------
     InputError : fewer than two sizes, a degree above a layer's inputs, an unknown activation

@@ -32,12 +32,23 @@ BLOCK_CELLS = 1 << 24
 def random_pattern(
     rng: np.random.Generator, n_out: int, n_in: int, degree: int, kind: str
 ) -> sparse.csr_array:
-    """Return a pattern, (n_out, n_in) CSR of int8 ones, columns ascending in each row.
+    """Return a pattern.
 
     Parameters
     ----------
-    degree : weights of a row on average, 1..n_in.
-    kind : one of KINDS.
+    rng : numpy.random.Generator
+        What is drawn comes from it.
+    n_out, n_in : int
+        Rows and columns, 1 or more.
+    degree : int
+        Weights of a row on average, 1..n_in.
+    kind : str
+        One of KINDS.
+
+    Returns
+    -------
+    (n_out, n_in) CSR array of int8 ones
+        Columns ascending in each row.
     """
     height = max(1, BLOCK_CELLS // n_in)
     bands = [
@@ -65,7 +76,20 @@ def _bands(
 
 
 def power_law(n_in: int, degree: int) -> Probabilities:
-    """Return probabilities that fall as a power of the rank, at most 1, of sum `degree`."""
+    """Return probabilities of the columns that fall as a power of the rank.
+
+    Parameters
+    ----------
+    n_in : int
+        Columns.
+    degree : int
+        1..n_in.
+
+    Returns
+    -------
+    (n_in,) float64 array
+        Falling, at most 1, of sum `degree`.
+    """
     weights = np.arange(1, n_in + 1) ** (-1 / (TAIL_EXPONENT - 1))
     # The first `full` columns get 1 and the rest share what is left.
     scale = (degree - np.arange(n_in)) / np.cumsum(weights[::-1])[::-1]
@@ -74,7 +98,22 @@ def power_law(n_in: int, degree: int) -> Probabilities:
 
 
 def block_law(n_in: int, degree: int, inside: slice) -> Probabilities:
-    """Return probabilities of sum `degree`, INSIDE of it on columns `inside` where they hold it."""
+    """Return probabilities of the columns, INSIDE of their sum on some where they hold it.
+
+    Parameters
+    ----------
+    n_in : int
+        Columns.
+    degree : int
+        1..n_in.
+    inside : slice
+        Of columns, not all of them.
+
+    Returns
+    -------
+    (n_in,) float64 array
+        Of sum `degree`.
+    """
     width = inside.stop - inside.start
     within = min(1.0, INSIDE * degree / width)
     probability = np.full(n_in, (degree - within * width) / (n_in - width))

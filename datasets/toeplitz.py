@@ -30,7 +30,18 @@ class Sliding:
     dilation: Pair = (1, 1)
 
     def output(self, size: Pair) -> Pair:
-        """Return the height and width of what comes out of an image of this size."""
+        """Return the size of what comes out of an image.
+
+        Parameters
+        ----------
+        size : (int, int)
+            Height and width of the image.
+
+        Returns
+        -------
+        (int, int)
+            Height and width; below 1 where the kernel is larger than the padded image.
+        """
         rows, columns = (
             (size[axis] + sum(self.padding[axis]) - self._reach(axis)) // self.stride[axis] + 1
             for axis in (0, 1)
@@ -54,7 +65,20 @@ class Taps:
 
 
 def taps(window: Sliding, size: Pair) -> Taps:
-    """Return the taps of a window over an image of this size."""
+    """Return the taps of a window over an image of this size.
+
+    Parameters
+    ----------
+    window : Sliding
+        That has a place in the image: see `Sliding.output`.
+    size : (int, int)
+        Height and width of the image.
+
+    Returns
+    -------
+    Taps
+        Of one channel.
+    """
     axes = [_axis_taps(window, size[axis], window.output(size)[axis], axis) for axis in (0, 1)]
     (out_y, at_y, y), (out_x, at_x, x) = axes
     width = window.output(size)[1]
@@ -78,11 +102,19 @@ def convolution(weight: Floats, window: Sliding, size: Pair, groups: int) -> spa
 
     Parameters
     ----------
-    weight : (C_out, C_in / groups, kh, kw). size : height and width of the input.
+    weight : (C_out, C_in / groups, kh, kw) array
+        As torch has it.
+    window : Sliding
+        Of the kernel (kh, kw).
+    size : (int, int)
+        Height and width of the input, H and W.
+    groups : int
+        Divides C_out and C_in.
 
     Returns
     -------
-    (C_out · H' · W', C_in · H · W) CSR of weight's dtype.
+    (C_out · H' · W', C_in · H · W) CSR array
+        Of weight's dtype.
     """
     c_out, c_group = weight.shape[:2]
     seen = taps(window, size)
@@ -100,7 +132,21 @@ def convolution(weight: Floats, window: Sliding, size: Pair, groups: int) -> spa
 def pooling(n_channels: int, window: Sliding, size: Pair, share: Floats) -> sparse.csr_array:
     """Return the matrix of a weighted sum over each window of each channel.
 
-    share : (H' · W',) what each pixel of a window counts.
+    Parameters
+    ----------
+    n_channels : int
+        C.
+    window : Sliding
+        That has a place in the image.
+    size : (int, int)
+        Height and width of the input, H and W.
+    share : (H' · W',) float array
+        What each pixel of a window counts.
+
+    Returns
+    -------
+    (C · H' · W', C · H · W) CSR array
+        Of share's dtype.
     """
     seen = taps(window, size)
     n_pixels, n_outputs = int(np.prod(size)), int(np.prod(window.output(size)))
@@ -112,9 +158,23 @@ def pooling(n_channels: int, window: Sliding, size: Pair, share: Floats) -> spar
 
 
 def average_share(window: Sliding, size: Pair, count_padding: bool, dtype: type) -> Floats:
-    """Return 1 over the pixels that an average counts, per output place: (H' · W',).
+    """Return 1 over the pixels that an average counts, per output place.
 
-    count_padding : the padding counts, but not what lies beyond it.
+    Parameters
+    ----------
+    window : Sliding
+        That has a place in the image.
+    size : (int, int)
+        Height and width of the input.
+    count_padding : bool
+        Whether pixels of the padding count as well: then all places have the same share.
+    dtype : type
+        Of the result, float32 or float64.
+
+    Returns
+    -------
+    (H' · W',) array
+        Of `dtype`.
     """
     if not count_padding:
         seen = taps(window, size)

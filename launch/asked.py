@@ -21,10 +21,21 @@ MOST_READ = 100
 def asked_options(job: Job, what: str = "after --") -> argparse.Namespace | None:
     """Return the options of the job's command, of an array those of its first task.
 
-    what : names the command in a message.
+    Of an array, up to MOST_READ tasks in which a value is new are read.
 
-    None where they cannot be known: of `datasets`, which may be no package; of --help; and where
-    the site's own Python, perhaps of another version, is to take words that ours does not.
+    Parameters
+    ----------
+    job : Job
+        Checked; the names of its sweep are filled in.
+    what : str
+        Names the command in a message.
+
+    Returns
+    -------
+    argparse.Namespace or None
+        None where they cannot be known: of `datasets`, which may be no package; of --help; and
+        where the site's own Python, perhaps of another version, is to take words that ours does
+        not.
 
     Raises
     ------

@@ -17,6 +17,11 @@ from launch.status_command import add_status
 def main(arguments: Sequence[str]) -> None:
     """Run one command.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words of the command line, without the program's name; those after ``--`` are the command's.
+
     Raises
     ------
     InputError : bad usage, bad input.
@@ -28,7 +33,13 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser; each command sets `run(options, words)`, words those after ``--``."""
+    """Return the parser; each command sets `run(options, words)`, words those after ``--``.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        Of `python -m launch`; a command is required.
+    """
     parser = Parser(
         prog="python -m launch",
         description="Start engines and tools here, or as jobs of SLURM.",

@@ -54,7 +54,18 @@ class Command:
         return "-".join(word for word in self.words[:2] if word.isidentifier())
 
     def argv(self, python: Sequence[str]) -> list[str]:
-        """Return the program's words. python : the interpreter, and what comes before it."""
+        """Return the words that start the program.
+
+        Parameters
+        ----------
+        python : sequence of str
+            The interpreter, and what comes before it.
+
+        Returns
+        -------
+        list of str
+            `datasets` by its folder where there is a checkout, all else by ``-m``.
+        """
         if self.words[0] in ENGINES:
             return [*python, "-m", "hpc", *self.words]
         if self.words[0] == "datasets" and (CHECKOUT / "datasets").is_dir():
@@ -65,9 +76,19 @@ class Command:
 def command_of(words: Sequence[str]) -> Command:
     """Return the command; ``python -m hpc`` or ``python -m`` before it is dropped.
 
+    Parameters
+    ----------
+    words : sequence of str
+        Those after ``--``.
+
+    Returns
+    -------
+    Command
+        Beginning with one of ENGINES or TOOLS.
+
     Raises
     ------
-    InputError : it is none of ours.
+    InputError : it is none of ours, or has a NUL character in it.
     """
     rest = tuple(words)
     if rest[:2] in (("python", "-m"), ("python3", "-m")):
@@ -76,7 +97,19 @@ def command_of(words: Sequence[str]) -> Command:
 
 
 def alone(words: Sequence[str], what: str) -> Command:
-    """Return a command of one process. what : names it in a message.
+    """Return a command of one process.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Of a command, as `command_of` takes them.
+    what : str
+        Names it in a message.
+
+    Returns
+    -------
+    Command
+        One for which `on_ranks` is False.
 
     Raises
     ------

@@ -9,7 +9,16 @@ MOST = (1 << 31) - 1
 
 
 def check_count(what: str, value: int, least: int = 1) -> None:
-    """Check a number of a command line. what : its option.
+    """Check a number of a command line.
+
+    Parameters
+    ----------
+    what : str
+        Its option, with dashes.
+    value : int
+        The number.
+    least : int
+        The smallest that is allowed.
 
     Raises
     ------

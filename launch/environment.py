@@ -12,8 +12,19 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 def rank_environment(threads: int, crowded: bool, root: bool) -> dict[str, str]:
     """Return the variables of a rank.
 
-    threads : of a rank. crowded : whether there are more threads than cores.
-    root : whether it runs as root.
+    Parameters
+    ----------
+    threads : int
+        Of a rank: all variables of PINNED get it.
+    crowded : bool
+        Whether there are more threads than cores.
+    root : bool
+        Whether it runs as root.
+
+    Returns
+    -------
+    dict of str to str
+        What is to be added to the environment.
     """
     found = dict.fromkeys(PINNED, str(threads))
     if crowded:

@@ -87,7 +87,18 @@ class Job:
         return self.array
 
     def values(self, task: int) -> dict[str, str]:
-        """Return what stands for each name in braces in a task of the array."""
+        """Return what stands for each name in braces in a task of the array.
+
+        Parameters
+        ----------
+        task : int
+            A number of the array; with a sweep, below its number of tasks.
+
+        Returns
+        -------
+        dict of str to str
+            INDEX, and each name of the sweep.
+        """
         return {INDEX: str(task)} | {name: each[task] for name, each in self.sweep.items()}
 
 
@@ -134,9 +145,19 @@ def _check_output(folder: str) -> None:
 def array_tasks(text: str) -> list[int]:
     """Return the numbers of an array such as '0-9', '1,3,7', '0-8:2' or '0-9%2'.
 
+    Parameters
+    ----------
+    text : str
+        As sbatch's --array takes it; what stands after % is checked and left out.
+
+    Returns
+    -------
+    list of int
+        In the order given; a number that is given twice is there twice.
+
     Raises
     ------
-    InputError : another form.
+    InputError : another form, an empty range, a number of 2^22 or more.
     """
     found: list[int] = []
     ranges, percent, at_once = text.partition("%")

@@ -20,7 +20,12 @@ OUTPUTS = (
 def check_checkpoints(job: Job, options: argparse.Namespace | None) -> None:
     """Check that a run which is to stop at a checkpoint keeps one.
 
-    options : of the command, None where they are not known.
+    Parameters
+    ----------
+    job : Job
+        Only with `signal` or `requeue` is anything checked.
+    options : argparse.Namespace or None
+        Of the command; None where they are not known.
 
     Raises
     ------
@@ -44,7 +49,13 @@ def check_checkpoints(job: Job, options: argparse.Namespace | None) -> None:
 def check_outputs_differ(job: Job, options: argparse.Namespace | None) -> None:
     """Check that the tasks of an array write no file of each other's.
 
-    options : of the command; those that a config file sets are the same in every task.
+    Parameters
+    ----------
+    job : Job
+        Only with two tasks or more is anything checked.
+    options : argparse.Namespace or None
+        Of the command; those that a config file sets are the same in every task. None where they
+        are not known.
 
     Raises
     ------

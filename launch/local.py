@@ -46,6 +46,24 @@ def local_run(
 ) -> tuple[dict[str, str], list[str]]:
     """Return what to add to the environment, and the words of the command line.
 
+    Parameters
+    ----------
+    options : LocalOptions
+        Checked.
+    host : Host
+        Its `mpirun` and `flavour` are needed for a command on ranks.
+    command : Command
+        What is to run.
+    python : sequence of str
+        The interpreter, and what comes before it.
+
+    Returns
+    -------
+    environment : dict of str to str
+        What is to be added.
+    argv : list of str
+        Under mpirun, also of one rank, where it is an MPI program.
+
     Raises
     ------
     InputError : several ranks for a program of one process.
@@ -64,6 +82,19 @@ def local_run(
 
 
 def local_text(environment: dict[str, str], words: Sequence[str]) -> str:
-    """Return a run as a line for bash."""
+    """Return a run as a line for bash.
+
+    Parameters
+    ----------
+    environment : dict of str to str
+        Variables that are set for the run.
+    words : sequence of str
+        Of the command line.
+
+    Returns
+    -------
+    str
+        One line.
+    """
     settings = (f"{name}={quoted(value)}" for name, value in environment.items())
     return f"{' '.join(settings)} {quoted_words(words)}"

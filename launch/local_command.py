@@ -23,7 +23,13 @@ LOCAL = (
 
 
 def add_local(commands: Any) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m launch`.
+    """
     parser = commands.add_parser(
         "local",
         help="run on this machine",

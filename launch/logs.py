@@ -20,6 +20,20 @@ ASK_EVERY_S = 3.0
 def log_paths(record: Record, folder: str | Path, job: str) -> list[Path]:
     """Return where a job writes; of an array, all of its tasks, or the one that `job` names.
 
+    Parameters
+    ----------
+    record : Record
+        Of the job.
+    folder : str or Path
+        Of logs and records.
+    job : str
+        Its number, or ``NUMBER_TASK``.
+
+    Returns
+    -------
+    list of Path
+        One for each task; the files need not be there.
+
     Raises
     ------
     InputError : the job has no such task.
@@ -36,14 +50,26 @@ def log_paths(record: Record, folder: str | Path, job: str) -> list[Path]:
 
 
 class Tail:
-    """Files that grow, read from where the last look ended; a heading where the file changes."""
+    """Files that grow, read from where the last look ended; a heading where the file changes.
+
+    Parameters
+    ----------
+    paths : list of Path
+        Files that need not be there yet.
+    """
 
     def __init__(self, paths: list[Path]) -> None:
         self._read = dict.fromkeys(paths, 0)
         self._last: Path | None = None
 
     def look(self) -> Iterator[bytes]:
-        """Yield what is new."""
+        """Yield what has come since the last look.
+
+        Yields
+        ------
+        bytes
+            Of one file after another, with a heading where there are several and the file changes.
+        """
         for path, start in self._read.items():
             try:
                 with open(path, "rb") as file:
@@ -60,7 +86,26 @@ class Tail:
 
 
 def follow(record: Record, folder: str | Path, tail: Tail) -> Iterator[bytes]:
-    """Yield what the job prints until it has ended."""
+    """Yield what the job prints until it has ended.
+
+    Parameters
+    ----------
+    record : Record
+        Of the job.
+    folder : str or Path
+        Of logs and records.
+    tail : Tail
+        Of the job's logs.
+
+    Yields
+    ------
+    bytes
+        As they come; waits in between.
+
+    Raises
+    ------
+    InputError : SLURM cannot be asked.
+    """
     asked, ended = 0.0, False
     while not ended:
         wait = POLL_S if all_left(record, folder) else ASK_EVERY_S

@@ -15,7 +15,13 @@ from launch.records import records
 
 
 def add_logs(commands: Any) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m launch`.
+    """
     parser = commands.add_parser(
         "logs", help="what a job prints", examples=["python -m launch logs 4711 --follow"]
     )

@@ -16,22 +16,54 @@ SECONDS = 60
 
 
 def mpirun_path(python: str = sys.executable) -> str:
-    """Return the mpirun that is installed beside this Python, else the one in PATH."""
+    """Return the mpirun that is installed beside this Python, else the one in PATH.
+
+    Parameters
+    ----------
+    python : str
+        Path of an interpreter.
+
+    Returns
+    -------
+    str
+        A path, or 'mpirun', which need not be there.
+    """
     beside = Path(python).with_name("mpirun")
     return str(beside) if beside.is_file() else "mpirun"
 
 
 def flavour_of(version: str) -> str | None:
-    """Return the flavour by what ``mpirun --version`` prints, None for one not known."""
+    """Return the flavour of an MPI by what its mpirun says.
+
+    Parameters
+    ----------
+    version : str
+        What ``mpirun --version`` prints.
+
+    Returns
+    -------
+    str or None
+        One of FLAVOURS; None for one that is not known.
+    """
     return next((name for name, mark in FLAVOURS.items() if mark in version), None)
 
 
 def found_flavour(mpirun: str) -> str:
-    """Return the flavour of an mpirun.
+    """Return the flavour of an mpirun, which is asked.
+
+    Parameters
+    ----------
+    mpirun : str
+        A path, or a name in PATH.
+
+    Returns
+    -------
+    str
+        One of FLAVOURS.
 
     Raises
     ------
-    InputError : there is none, or it is of an MPI that is not known.
+    InputError : there is none, it gives no answer in SECONDS, or it is of an MPI that is not known.
     """
     if shutil.which(mpirun) is None:
         raise InputError(f"{mpirun}: not found; install relaycut[mpich] or load the site's MPI")
@@ -56,8 +88,23 @@ def mpirun_options(
 ) -> list[str]:
     """Return the options of an mpirun that starts `ranks` of `threads` cores each.
 
-    bind : one of BINDINGS. crowded : whether there are fewer cores; then nothing is bound.
-    outlived : whether ranks are to outlive each other, which MPICH's cannot.
+    Parameters
+    ----------
+    flavour : str
+        One of FLAVOURS.
+    ranks, threads : int
+        How many ranks, and cores of each.
+    bind : str
+        One of BINDINGS.
+    crowded : bool
+        Whether there are fewer cores; then nothing is bound.
+    outlived : bool
+        Whether ranks are to outlive each other, which MPICH's cannot.
+
+    Returns
+    -------
+    list of str
+        To be followed by the program's words.
     """
     bound = bind == "core" and not crowded
     if flavour == "mpich":

@@ -9,7 +9,13 @@ OUTPUT = "runs"
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add --output."""
+    """Add --output.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of a command about jobs.
+    """
     parser.add_argument(
         "--output", default=OUTPUT, metavar="DIR", help=f"logs and records (default {OUTPUT})"
     )

@@ -16,12 +16,19 @@ VERSIONS = {plan.KIND: plan.VERSION, sharded.KIND: sharded.VERSION}
 def check_ranks(words: Sequence[str], ranks: int, made: Collection[str] = ()) -> None:
     """Check that plans and sharded files among the words are for so many ranks.
 
-    words : of a command. made : files that another job makes first; they are not looked at, nor
-    are plans for another number on purpose.
+    Parameters
+    ----------
+    words : sequence of str
+        Of a command; files are those that end in .h5. A plan for --spare-plan, which is for another
+        number on purpose, is not looked at.
+    ranks : int
+        Of the job, all replicas together.
+    made : collection of str
+        Files that another job makes first; they are not looked at.
 
     Raises
     ------
-    InputError : one is for another number.
+    InputError : one is for another number, or damaged.
     """
     groups = _replicas(words)
     for before, word in pairwise(("", *words)):

@@ -34,13 +34,35 @@ class Record:
 
 
 def write_record(folder: str | os.PathLike[str], record: Record) -> None:
-    """Write a job's record into the folder."""
+    """Write a job's record into the folder, aside and renamed.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        That of its logs; must be there.
+    record : Record
+        Written as ``NUMBER.json``.
+
+    Raises
+    ------
+    InputError : it cannot be written.
+    """
     figures = {"format": FORMAT, "version": VERSION, **asdict(record)}
     write_json(Path(folder) / f"{record.job}.json", figures)
 
 
 def read_record(path: Path) -> Record:
     """Read a record.
+
+    Parameters
+    ----------
+    path : Path
+        File of `write_record`.
+
+    Returns
+    -------
+    Record
+        What was known when the job was submitted.
 
     Raises
     ------
@@ -61,6 +83,18 @@ def read_record(path: Path) -> Record:
 
 def records(folder: str | os.PathLike[str], jobs: list[str] | None = None) -> list[Record]:
     """Return the records of some jobs, or of all in a folder, oldest first.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        Of logs and records.
+    jobs : list of str or None
+        Numbers, or ``NUMBER_TASK``; all in the folder where None or empty.
+
+    Returns
+    -------
+    list of Record
+        One for each job, by ascending number.
 
     Raises
     ------

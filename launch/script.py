@@ -85,7 +85,18 @@ fi
 
 
 def script(job: Job) -> str:
-    """Return the script that sbatch takes for a job."""
+    """Return the script that sbatch takes for a job.
+
+    Parameters
+    ----------
+    job : Job
+        Checked.
+
+    Returns
+    -------
+    str
+        A bash script that ends with the exit code of the command.
+    """
     parts = [
         "#!/bin/bash",
         *(f"#SBATCH --{option}" for option in sbatch_options(job)),
@@ -107,7 +118,18 @@ def script(job: Job) -> str:
 
 
 def sbatch_options(job: Job) -> Iterator[str]:
-    """Yield the options of sbatch, each 'name' or 'name=value', quoted."""
+    """Yield the options of sbatch, each 'name' or 'name=value', quoted.
+
+    Parameters
+    ----------
+    job : Job
+        Checked.
+
+    Yields
+    ------
+    str
+        In a fixed order, those of the site last; without dashes.
+    """
     log = "%A_%a.out" if job.tasks else "%j.out"
     values = {
         "job-name": job.name,
@@ -208,7 +230,18 @@ def _mpirun_options(job: Job, flavour: str, crowded: bool) -> list[str]:
 
 
 def srun_options(job: Job) -> list[str]:
-    """Return the options of srun that start the ranks of a job."""
+    """Return the options of srun that start the ranks of a job.
+
+    Parameters
+    ----------
+    job : Job
+        Of an MPI program that srun starts.
+
+    Returns
+    -------
+    list of str
+        To be followed by the program's words.
+    """
     options = [
         "--kill-on-bad-exit=1",
         f"--mpi={job.mpi.removeprefix('srun-')}",

@@ -74,6 +74,16 @@ def _check_option(option: str) -> None:
 def site_of(values: Mapping[str, Any]) -> Site:
     """Return the profile that a TOML file's values make.
 
+    Parameters
+    ----------
+    values : mapping of str to Any
+        Of the file's keys, which are the names of `Site`'s fields.
+
+    Returns
+    -------
+    Site
+        Checked.
+
     Raises
     ------
     InputError : an unknown key, a value of another type or out of range.
@@ -101,6 +111,16 @@ def _value(name: str, value: Any) -> Any:
 
 def read_site(path: str | os.PathLike[str]) -> Site:
     """Read a site profile.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        TOML file.
+
+    Returns
+    -------
+    Site
+        Checked.
 
     Raises
     ------

@@ -17,7 +17,19 @@ UNREACHABLE = (
 
 
 def ask(words: Sequence[str], given: str = "") -> str:
-    """Run one of SLURM's commands and return what it prints. given : its standard input.
+    """Run one of SLURM's commands and return what it prints.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Of the command line.
+    given : str
+        Its standard input.
+
+    Returns
+    -------
+    str
+        Standard output.
 
     Raises
     ------
@@ -38,7 +50,20 @@ def ask(words: Sequence[str], given: str = "") -> str:
 
 
 def one_line(program: str, said: str) -> str:
-    """Return what one of SLURM's commands says of its failure, as one line that names it."""
+    """Return what one of SLURM's commands says of its failure, as one line that names it.
+
+    Parameters
+    ----------
+    program : str
+        Name of the command.
+    said : str
+        What it printed on standard error; not empty.
+
+    Returns
+    -------
+    str
+        Where SLURM cannot be reached, only that; else all lines, joined by semicolons.
+    """
     mark = re.compile(rf"{re.escape(program)}: (error|fatal): ")
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     for line in lines:

@@ -25,7 +25,13 @@ from launch.sweep import parse_sweeps
 
 
 def add_slurm(commands: Any) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m launch`.
+    """
     parser = commands.add_parser(
         "slurm",
         help="submit as a job",
@@ -127,7 +133,12 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
 def check_words(job: Job, what: str = "after --") -> None:
     """Check that a job's command can be asked for, and does what is asked of the job.
 
-    what : names the command in a message.
+    Parameters
+    ----------
+    job : Job
+        Checked in itself.
+    what : str
+        Names the command in a message.
 
     Raises
     ------
@@ -148,9 +159,23 @@ def _split(text: str) -> list[str]:
 def job_of(args: argparse.Namespace, command: Command, site: Site) -> Job:
     """Return the job that the command line asks for.
 
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of `python -m launch slurm`.
+    command : Command
+        What is to run.
+    site : Site
+        Stands in where the command line says nothing.
+
+    Returns
+    -------
+    Job
+        Checked in itself, not against its command's options: see `check_words`.
+
     Raises
     ------
-    InputError : see `Job`.
+    InputError : see `Job` and `parse_sweeps`.
     """
     return Job(
         command, site, args.nodes, args.tasks_per_node, args.threads, args.gpus_per_task, args.bind,
@@ -161,7 +186,20 @@ def job_of(args: argparse.Namespace, command: Command, site: Site) -> Job:
 
 
 def serial(job: Job, command: Command) -> Job:
-    """Return the job of a tool that runs before `job`, in the same queue."""
+    """Return the job of a tool that runs before `job`, in the same queue.
+
+    Parameters
+    ----------
+    job : Job
+        Gives site, threads, time limit, queue and folder.
+    command : Command
+        Of one process.
+
+    Returns
+    -------
+    Job
+        Of one rank on one node, waiting for none.
+    """
     return Job(
         command, job.site, threads=job.threads, time=job.time, partition=job.partition,
         account=job.account, qos=job.qos, name=command.name, output=job.output,

@@ -42,7 +42,26 @@ class State:
 
 
 def states(record: Record, folder: str | Path) -> list[State]:
-    """Ask SLURM how a job stands, one line for each task."""
+    """Ask SLURM how a job stands.
+
+    Its queue is asked first, then its accounts; what both have forgotten, the scripts have left.
+
+    Parameters
+    ----------
+    record : Record
+        Of the job.
+    folder : str or Path
+        Of logs and records.
+
+    Returns
+    -------
+    list of State
+        One for each task; tasks that wait may share one. UNKNOWN where nobody knows.
+
+    Raises
+    ------
+    InputError : SLURM is not on this machine, or its queue gives no answer.
+    """
     known = _queued(record.job) or _accounted(record.job)
     left = {state.job: state for state in exits(record, folder)}
     if not known:
@@ -71,7 +90,20 @@ def _waiting(known: Iterable[State]) -> set[str]:
 
 
 def all_left(record: Record, folder: str | Path) -> bool:
-    """Return whether all of a job's scripts have ended; one may be queued again."""
+    """Return whether all of a job's scripts have ended; one may be queued again.
+
+    Parameters
+    ----------
+    record : Record
+        Of the job.
+    folder : str or Path
+        Of logs and records.
+
+    Returns
+    -------
+    bool
+        Whether there is an exit code of every task.
+    """
     return len(exits(record, folder)) == len(_names(record))
 
 
@@ -81,7 +113,20 @@ def _names(record: Record) -> list[str]:
 
 
 def exits(record: Record, folder: str | Path) -> list[State]:
-    """Return what the job's scripts wrote when they ended."""
+    """Return what the job's scripts wrote when they ended.
+
+    Parameters
+    ----------
+    record : Record
+        Of the job.
+    folder : str or Path
+        Of logs and records.
+
+    Returns
+    -------
+    list of State
+        One for the job, or each of its tasks, that has left an exit code: COMPLETED or FAILED.
+    """
     found = []
     for name in _names(record):
         path = Path(folder) / f"{name}.exit"
@@ -124,7 +169,18 @@ def _accounted(job: str) -> list[State]:
 
 
 def accounted_state(line: str) -> State:
-    """Return what a line of sacct says."""
+    """Return what a line of sacct says.
+
+    Parameters
+    ----------
+    line : str
+        Of the columns in ACCOUNTS, with | between them.
+
+    Returns
+    -------
+    State
+        The first word of sacct's state: of 'CANCELLED by 1000', CANCELLED.
+    """
     name, state, elapsed, nodes, code = line.split("|", 4)
     number = code.partition(":")[0]
     return State(
@@ -136,7 +192,20 @@ HEAD = ("job", "name", "ranks", "state", "code", "elapsed", "where")
 
 
 def rows(record: Record, found: Sequence[State]) -> list[list[str]]:
-    """Return a job's lines of the table for people, under HEAD."""
+    """Return a job's lines of the table for people, under HEAD.
+
+    Parameters
+    ----------
+    record : Record
+        Of the job.
+    found : sequence of State
+        From `states`.
+
+    Returns
+    -------
+    list of lists of str
+        A line for each state, a cell for each word of HEAD.
+    """
     return [
         [one.job, record.name, str(record.ranks), one.state,
          "" if one.code is None else str(one.code), one.elapsed, one.where]

@@ -16,7 +16,13 @@ from launch.status import HEAD, rows, states
 
 
 def add_status(commands: Any) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m launch`.
+    """
     parser = commands.add_parser(
         "status", help="how submitted jobs stand", examples=["python -m launch status 4711"]
     )

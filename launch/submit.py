@@ -18,9 +18,19 @@ from launch.slurm import ask
 def submit_chain(jobs: Sequence[Job]) -> list[Record]:
     """Submit jobs; each waits until the one before has ended well.
 
+    Parameters
+    ----------
+    jobs : sequence of Job
+        In the order in which they are to run.
+
+    Returns
+    -------
+    list of Record
+        One for each job; also written beside the logs, with its script.
+
     Raises
     ------
-    InputError : SLURM refuses one; those before it are cancelled.
+    InputError : SLURM refuses one, or its folder cannot be made; those before it are cancelled.
     """
     done: list[Record] = []
     try:
@@ -53,6 +63,17 @@ def _submit(job: Job, after: list[str]) -> Record:
 
 
 def submission(after: Sequence[str]) -> list[str]:
-    """Return sbatch's words for a script on standard input. after : jobs that it waits for."""
+    """Return sbatch's words for a script on standard input.
+
+    Parameters
+    ----------
+    after : sequence of str
+        Numbers of the jobs that it waits for.
+
+    Returns
+    -------
+    list of str
+        With --parsable: sbatch prints the job's number.
+    """
     waiting = [f"--dependency=afterok:{':'.join(after)}"] if after else []
     return ["sbatch", "--parsable", *waiting]

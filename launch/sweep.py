@@ -19,7 +19,15 @@ MOST_TASKS = 100_000
 def parse_sweeps(texts: Sequence[str]) -> dict[str, list[str]]:
     """Return the values of each name in every task: of all combinations, the last fastest.
 
-    texts : each 'name=value,value,...'.
+    Parameters
+    ----------
+    texts : sequence of str
+        Each 'name=value,value,...'.
+
+    Returns
+    -------
+    dict of str to list of str
+        Values by task, as many for each name; empty for no texts.
 
     Raises
     ------
@@ -49,19 +57,55 @@ def _check_different(text: str, values: Sequence[str]) -> None:
 
 
 def check_used(sweep: Sweep, words: Sequence[str]) -> None:
-    """Raise InputError unless every name of a sweep is in the command, in braces."""
+    """Check that every name of a sweep is in the command, in braces.
+
+    Parameters
+    ----------
+    sweep : mapping of str to sequence of str
+        From `parse_sweeps`.
+    words : sequence of str
+        Of the command.
+
+    Raises
+    ------
+    InputError : a name that is not.
+    """
     for name in sweep:
         if not any(f"{{{name}}}" in word for word in words):
             raise InputError(f"--sweep {name}: there is no {{{name}}} in the command")
 
 
 def array_lines(sweep: Sweep) -> list[str]:
-    """Return bash arrays of the values, one element a task."""
+    """Return bash arrays of the values, one element a task.
+
+    Parameters
+    ----------
+    sweep : mapping of str to sequence of str
+        From `parse_sweeps`.
+
+    Returns
+    -------
+    list of str
+        A line for each name: ``sweep_NAME=(...)``.
+    """
     return [f"sweep_{name}=({quoted_words(values)})" for name, values in sweep.items()]
 
 
 def task_word(word: str, names: Sequence[str]) -> str:
-    """Return a word for bash in which {name} is the value of the task that runs."""
+    """Return a word for bash in which {name} is the value of the task that runs.
+
+    Parameters
+    ----------
+    word : str
+        Of the command.
+    names : sequence of str
+        Of the sweep, and INDEX; other words in braces stay as they are.
+
+    Returns
+    -------
+    str
+        Quoted for bash, but for the variables.
+    """
     if not names:
         return quoted(word)
     texts = [_piece(piece, is_name) for piece, is_name in _pieces(word, names)]
@@ -69,7 +113,20 @@ def task_word(word: str, names: Sequence[str]) -> str:
 
 
 def filled(word: str, values: Mapping[str, str]) -> str:
-    """Return a word in which {name} is the name's value."""
+    """Return a word in which {name} is the name's value.
+
+    Parameters
+    ----------
+    word : str
+        Of the command.
+    values : mapping of str to str
+        By name, of one task.
+
+    Returns
+    -------
+    str
+        Not quoted; other words in braces stay as they are.
+    """
     return "".join(
         values[piece[1:-1]] if is_name else piece for piece, is_name in _pieces(word, values)
     )

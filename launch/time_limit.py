@@ -17,6 +17,16 @@ def limit_s(text: str) -> int:
 
     Zero is no limit at all.
 
+    Parameters
+    ----------
+    text : str
+        As sbatch's --time takes it: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS.
+
+    Returns
+    -------
+    int
+        Seconds.
+
     Raises
     ------
     InputError : another form, or more minutes than SLURM can count.

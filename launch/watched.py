@@ -28,13 +28,24 @@ PROC = Path("/proc")
 
 
 def run_watched(argv: Sequence[str], environment: Mapping[str, str], ranks: int) -> int:
-    """Run an mpirun to its end and return its exit code, as a shell has it.
+    """Run an mpirun to its end.
 
-    Signals are passed on. When a rank has died, which one is said on standard error.
+    Signals are passed on, but for those of the terminal, which mpirun has too. When a rank has
+    died, which one is said on standard error. Only in the main thread.
 
     Parameters
     ----------
-    environment : all of it. ranks : that mpirun starts here.
+    argv : sequence of str
+        Words of its command line.
+    environment : mapping of str to str
+        All of it.
+    ranks : int
+        That mpirun starts here.
+
+    Returns
+    -------
+    int
+        Its exit code, as a shell has it: 128 + signal where a signal has ended it.
     """
     heeded = {signal.SIGINT, signal.SIGCHLD, *PASSED_ON}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who started this may ignore it
@@ -70,7 +81,22 @@ def _pass_signals_on(running: subprocess.Popen[bytes], heeded: Collection[int]) 
 
 
 class FirstDeath:
-    """Watches the ranks below an mpirun. rank, process : of the first that ended, or None."""
+    """Watches the ranks below an mpirun, from a thread of its own.
+
+    Parameters
+    ----------
+    mpirun : int
+        Its process.
+    ranks : int
+        That it starts here.
+
+    Attributes
+    ----------
+    rank : int or None
+        That ended first; None as long as none has.
+    process : int
+        Its process; 0 as long as none has.
+    """
 
     def __init__(self, mpirun: int, ranks: int) -> None:
         self.rank: int | None = None
@@ -98,7 +124,18 @@ class FirstDeath:
 
 
 def rank_processes(mpirun: int) -> list[tuple[int, int]]:
-    """Return process and rank of what MPICH's mpirun has started: children of its children."""
+    """Return process and rank of what MPICH's mpirun has started: children of its children.
+
+    Parameters
+    ----------
+    mpirun : int
+        Its process.
+
+    Returns
+    -------
+    list of (int, int)
+        Those that are there by now.
+    """
     found = []
     for helper in _children(mpirun):
         for process in _children(helper):

@@ -41,7 +41,13 @@ class Path:
     name: Blocks | None = None
 
     def levels(self) -> list[Blocks]:
-        """Return the owners of every level from 0."""
+        """Return the owners of every level from 0.
+
+        Returns
+        -------
+        list of (n_k,) int32 arrays
+            Levels 0 to the last one that the path has reached.
+        """
         steps: list[tuple[Blocks, ...]] = []
         path: Path | None = self
         while path is not None:
@@ -62,7 +68,24 @@ class FirstPass:
 
 
 def first_pass(cut: LayerCut, patterns: Patterns, on_layer: OnLayer) -> FirstPass:
-    """Cut one layer after another, each knowing the one below: the paper's method."""
+    """Cut one layer after another, each knowing the one below.
+
+    Paper: sparse-dnn-partitioning, the multi-phase model.
+
+    Parameters
+    ----------
+    cut : LayerCut
+        Cuts each layer, within its limits of balance.
+    patterns : Patterns
+        The network's layers; each is read once.
+    on_layer : callable
+        Called after each layer, L times.
+
+    Returns
+    -------
+    FirstPass
+        The owners of levels 0..L, (n_k,) int32, and which neurons a window would join.
+    """
     levels: list[Blocks] = []
     partner: list[Longs | None] = []
     for k in range(len(patterns)):
@@ -85,7 +108,25 @@ def searched(
 ) -> list[Blocks]:
     """Return the owners of every level, with windows where they cost less than the first pass.
 
-    on_layer : called after each layer, if there are to be windows.
+    Parameters
+    ----------
+    asked : Asked
+        With `window` 1 the first pass is returned as it is.
+    cut : LayerCut
+        Cuts the windows; for as many parts as `asked.parts`.
+    patterns : Patterns
+        The network's layers; `asked.window` of them are needed at a time.
+    first : FirstPass
+        Of these layers.
+    objective : Objective
+        By which the ways are compared.
+    on_layer : callable
+        Called after each layer, L times, if there are to be windows.
+
+    Returns
+    -------
+    list of (n_k,) int32 arrays
+        Levels 0..L, never at a higher cost than the first pass.
     """
     if asked.window == 1:
         return first.levels
@@ -93,7 +134,23 @@ def searched(
 
 
 class Search:
-    """Dynamic programming over the levels: for each, the best path on and off the first pass."""
+    """Dynamic programming over the levels: for each, the best path on and off the first pass.
+
+    Parameters
+    ----------
+    asked : Asked
+        Parts, their shares, and the widest window.
+    cut : LayerCut
+        Cuts the windows; for as many parts as `asked.parts`.
+    patterns : Patterns
+        The network's layers.
+    first : FirstPass
+        To which any path can return.
+    objective : Objective
+        What a path has least of.
+    on_layer : callable
+        Called after each layer, L times.
+    """
 
     def __init__(
         self,
@@ -111,7 +168,13 @@ class Search:
         self._off: list[Path | None] = [None] * (len(patterns) + 1)
 
     def levels(self) -> list[Blocks]:
-        """Return the owners of every level of the best path."""
+        """Return the owners of every level of the best path.
+
+        Returns
+        -------
+        list of (n_k,) int32 arrays
+            Levels 0..L. Can be asked for once.
+        """
         for k in range(len(self._patterns)):
             self._on.append(self._onto_first_pass(k))
             start = self._better(k)

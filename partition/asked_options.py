@@ -15,9 +15,19 @@ from partition.methods import METHODS
 def numbers_of_ranks(text: str) -> list[int]:
     """Return the numbers in `2,4,8`: argparse's type of an option.
 
+    Parameters
+    ----------
+    text : str
+        What the user wrote; spaces around the numbers are allowed.
+
+    Returns
+    -------
+    list of int
+        The numbers in the order given, 0 among them: `check_asked` refuses it.
+
     Raises
     ------
-    argparse.ArgumentTypeError : something else.
+    argparse.ArgumentTypeError : something else than whole numbers with commas between them.
     """
     if not all(part.strip().isdecimal() for part in text.split(",")):
         raise argparse.ArgumentTypeError(f"{text!r}: expected numbers of ranks: 2,4,8")
@@ -25,7 +35,13 @@ def numbers_of_ranks(text: str) -> list[int]:
 
 
 def add_asked(command: argparse.ArgumentParser) -> None:
-    """Add the options that `asked_from` reads, but for --parts and --method."""
+    """Add the options that `asked_from` reads, but for --parts and --method.
+
+    Parameters
+    ----------
+    command : argparse.ArgumentParser
+        Gets --epsilon, --seed, --window, --backend, --preset, --threads and --weights.
+    """
     add = command.add_argument
     add(
         "--epsilon",
@@ -73,7 +89,13 @@ def add_asked(command: argparse.ArgumentParser) -> None:
 
 
 def add_objective(command: argparse.ArgumentParser) -> None:
-    """Add the options that say what the plan shall have least of."""
+    """Add the options that say what the plan shall have least of.
+
+    Parameters
+    ----------
+    command : argparse.ArgumentParser
+        Gets --objective, --machine, --batch and --training.
+    """
     add = command.add_argument
     add(
         "--objective",
@@ -103,7 +125,13 @@ def add_objective(command: argparse.ArgumentParser) -> None:
 
 
 def add_nodes(command: argparse.ArgumentParser) -> None:
-    """Add the options that say how ranks are grouped."""
+    """Add the options that say how ranks are grouped.
+
+    Parameters
+    ----------
+    command : argparse.ArgumentParser
+        Gets --nodes and --inter-cost.
+    """
     command.add_argument(
         "--nodes",
         metavar="NxR",
@@ -122,10 +150,24 @@ def add_nodes(command: argparse.ArgumentParser) -> None:
 def asked_from(options: argparse.Namespace, parts: int) -> Asked:
     """Return what the options ask for.
 
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Of a command that has the options of `add_asked`; those of `add_objective` and `add_nodes`,
+        and --method, are read where it has them.
+    parts : int
+        Ranks, P.
+
+    Returns
+    -------
+    Asked
+        Not yet checked against a network: see `check_asked`.
+
     Raises
     ------
-    InputError : a window that is no number, weights that are none, a machine file that cannot
-        be read, options of the objective `time` with another one, nodes that are not NxR.
+    InputError : a window that is no number, weights that are none, a machine file that cannot be
+        read, options of the objective `time` with another one, nodes that are not NxR, --inter-cost
+        without nodes.
     """
     method, backend = getattr(options, "method", Asked.method), options.backend
     if backend in METHODS:

@@ -34,6 +34,13 @@ class CutProblem:
 
         The greatest common divisor is taken out. A fixed vertex then weighs 1; there is one
         in each part or none at all, so limits higher by 1 leave the balance as it was.
+
+        Returns
+        -------
+        weights : (n,) int64 array
+            Of the vertices, 1 or more where no free vertex weighs 0.
+        limits : (P,) int64 array
+            In the same unit.
         """
         graph = self.hypergraph
         unit = max(int(np.gcd.reduce(graph.vertex_weight)), 1)
@@ -46,7 +53,18 @@ class Backend(Protocol):
     """Cuts hypergraphs into parts of bounded weight at a small connectivity cut."""
 
     def cut(self, problem: CutProblem) -> Blocks:
-        """Return the part of every vertex, (n,) int32."""
+        """Cut a hypergraph.
+
+        Parameters
+        ----------
+        problem : CutProblem
+            Hypergraph, limits of the parts and seed.
+
+        Returns
+        -------
+        (n,) int32 array
+            The part of every vertex, 0..P-1; limits may be missed: `repair` mends it.
+        """
         ...
 
 
@@ -54,14 +72,34 @@ class Refiner(Protocol):
     """Improves a cut."""
 
     def refine(self, problem: CutProblem, blocks: Blocks) -> Blocks:
-        """Return a cut reached from `blocks` by local search, (n,) int32."""
+        """Improve a cut by local search.
+
+        Parameters
+        ----------
+        problem : CutProblem
+            What was cut.
+        blocks : (n,) int32 array
+            The part of every vertex.
+
+        Returns
+        -------
+        (n,) int32 array
+            The part of every vertex in the cut that was reached.
+        """
         ...
 
 
 class Refined:
     """A backend whose cuts are refined where that is worth its time; keeps the better cut.
 
-    most_vertices : larger hypergraphs are not refined.
+    Parameters
+    ----------
+    backend : Backend
+        Makes the cuts.
+    refiner : Refiner
+        Improves them.
+    most_vertices : int
+        Larger hypergraphs are not refined.
     """
 
     def __init__(self, backend: Backend, refiner: Refiner, most_vertices: int) -> None:
@@ -69,7 +107,22 @@ class Refined:
         self._most_vertices = most_vertices
 
     def cut(self, problem: CutProblem) -> Blocks:
-        """Return the better of the cut and the refined one: balance first, then words."""
+        """Return the better of the cut and the refined one: balance first, then words.
+
+        Parameters
+        ----------
+        problem : CutProblem
+            Hypergraph, limits of the parts and seed.
+
+        Returns
+        -------
+        (n,) int32 array
+            The part of every vertex, fixed ones in theirs.
+
+        Raises
+        ------
+        RuntimeError : see `checked`.
+        """
         first = checked(problem, self._backend.cut(problem))
         if problem.hypergraph.n_vertices > self._most_vertices:
             return first
@@ -79,6 +132,18 @@ class Refined:
 
 def checked(problem: CutProblem, blocks: Blocks) -> Blocks:
     """Return `blocks` with every fixed vertex in its part.
+
+    Parameters
+    ----------
+    problem : CutProblem
+        What was cut.
+    blocks : (n,) int array
+        A partitioner's answer.
+
+    Returns
+    -------
+    (n,) int32 array
+        A new array.
 
     Raises
     ------
@@ -98,6 +163,16 @@ def _badness(problem: CutProblem, blocks: Blocks) -> tuple[int, int]:
 
 def load_library(name: str) -> ModuleType:
     """Import a partitioner's binding.
+
+    Parameters
+    ----------
+    name : str
+        Of the module: 'kahypar' or 'mtkahypar'.
+
+    Returns
+    -------
+    module
+        The binding.
 
     Raises
     ------

@@ -21,7 +21,18 @@ Shares = npt.NDArray[np.float64]
 
 
 def equal_shares(parts: int) -> Shares:
-    """Return the shares of equal machines."""
+    """Return the shares of equal machines.
+
+    Parameters
+    ----------
+    parts : int
+        P, 1 or more.
+
+    Returns
+    -------
+    (P,) float64 array
+        1 / P each.
+    """
     return np.full(parts, 1 / parts)
 
 
@@ -31,6 +42,18 @@ def least_load(weights: Longs, parts: int) -> int:
     Of the j·P + 1 heaviest rows, some part holds j + 1, so at least the j + 1 lightest of
     them; j = 0 is the heaviest row alone. Every load is a multiple of the greatest common
     divisor. For rows of equal weight the bound is exact.
+
+    Parameters
+    ----------
+    weights : (n,) int64 array
+        Of the rows, 0 or more.
+    parts : int
+        P, 1 or more.
+
+    Returns
+    -------
+    int
+        In the unit of the weights; 0 for no rows.
     """
     falling = np.sort(weights)[::-1]
     total = np.concatenate(([0], np.cumsum(falling)))
@@ -42,16 +65,47 @@ def least_load(weights: Longs, parts: int) -> int:
 
 
 def asked_limits(weights: Longs, shares: Shares, epsilon: float) -> Longs:
-    """Return (1 + ε) · the part's share, the paper's equation 2, in whole weights: (P,)."""
+    """Return what each part may weigh by what was asked: (1 + ε) · its share, in whole weights.
+
+    Paper: sparse-dnn-partitioning, its equation 2, there for equal shares.
+
+    Parameters
+    ----------
+    weights : (n,) int64 array
+        Of the rows.
+    shares : (P,) float64 array
+        Of the parts.
+    epsilon : float
+        Imbalance ε, 0 or more.
+
+    Returns
+    -------
+    (P,) int64 array
+        Rounded down.
+    """
     limits: Longs = ((1 + epsilon) * int(weights.sum()) * shares + ROUNDING).astype(np.int64)
     return limits
 
 
 def part_limits(weights: Longs, shares: Shares, epsilon: float) -> Longs:
-    """Return the most weight that each part may hold: (P,).
+    """Return the most weight that each part may hold.
 
     What was asked, and more only where the rows do not allow it: for equal machines where
     `least_load` says so, else where dealing out the heaviest first does not manage.
+
+    Parameters
+    ----------
+    weights : (n,) int64 array
+        Of the rows.
+    shares : (P,) float64 array
+        Of the parts.
+    epsilon : float
+        Imbalance ε, 0 or more.
+
+    Returns
+    -------
+    (P,) int64 array
+        Nowhere below `asked_limits`.
     """
     asked = asked_limits(weights, shares, epsilon)
     if is_equal(shares):
@@ -61,7 +115,21 @@ def part_limits(weights: Longs, shares: Shares, epsilon: float) -> Longs:
 
 
 def fits(weights: Longs, limits: Longs) -> bool:
-    """Say whether the limits leave room for these weights, as far as one can tell quickly."""
+    """Say whether the limits leave room for these weights, as far as one can tell quickly.
+
+    Parameters
+    ----------
+    weights : (n,) int64 array
+        Of the rows.
+    limits : (P,) int64 array
+        The most that each part may hold.
+
+    Returns
+    -------
+    bool
+        For equal limits, whether `least_load` is within them, which is necessary; else whether
+        dealing out the heaviest first stays within them, which is sufficient.
+    """
     if (limits == limits[0]).all():
         return least_load(weights, len(limits)) <= limits[0]
     loads = np.bincount(spread(weights, limits / limits.sum()), weights, len(limits))
@@ -69,17 +137,35 @@ def fits(weights: Longs, limits: Longs) -> bool:
 
 
 def is_equal(shares: Shares) -> bool:
-    """Say whether all machines are equal."""
+    """Say whether all machines are equal.
+
+    Parameters
+    ----------
+    shares : (P,) float64 array
+        Of the parts.
+
+    Returns
+    -------
+    bool
+        Whether all shares are the same number, bit for bit.
+    """
     return bool((shares == shares[0]).all())
 
 
 def spread(weights: Longs, shares: Shares) -> Blocks:
     """Assign rows for balance alone: heaviest first, each to where it is done soonest (LPT).
 
+    Parameters
+    ----------
+    weights : (n,) int64 array
+        Of the rows, 0 or more.
+    shares : (P,) float64 array
+        Of the parts.
+
     Returns
     -------
-    (n,) int32 part of each row; the number of rows breaks ties, so that weightless rows
-    spread too.
+    (n,) int32 array
+        Part of each row; the number of rows breaks ties, so that weightless rows spread too.
     """
     order = np.argsort(-weights, kind="stable")
     blocks = np.empty(len(weights), np.int32)
@@ -108,7 +194,17 @@ def _spread_unequally(weights: Longs, shares: Shares, order: Longs, blocks: Bloc
 def imbalance(loads: Longs, shares: Shares) -> Shares:
     """Return how much heavier than its share the heaviest part is: max load / share - 1.
 
-    loads : (..., P). Returns (...,) float64; 0 where there is no load.
+    Parameters
+    ----------
+    loads : (..., P) int64 array
+        Weight of each part.
+    shares : (P,) float64 array
+        Of the parts.
+
+    Returns
+    -------
+    (...,) float64 array
+        0 is perfect; 0 too where there is no load.
     """
     total = loads.sum(axis=-1)
     heaviest: Shares = (loads / shares).max(axis=-1) / np.maximum(total, 1) - 1
@@ -116,9 +212,23 @@ def imbalance(loads: Longs, shares: Shares) -> Shares:
 
 
 def shortfall(weights: Longs, owners: Blocks, shares: Shares, epsilon: float) -> str | None:
-    """Say why the balance asked for is missed, or None where it is met.
+    """Say why the balance asked for is missed.
 
-    weights, owners : (n_out,) nonzeros and owner of each row of a layer.
+    Parameters
+    ----------
+    weights : (n_out,) int64 array
+        Nonzeros of each row of a layer.
+    owners : (n_out,) int32 array
+        Owner of each row.
+    shares : (P,) float64 array
+        Of the parts.
+    epsilon : float
+        Imbalance ε that was asked for.
+
+    Returns
+    -------
+    str or None
+        One line, imbalance and reason; None where the balance is met.
     """
     parts = len(shares)
     loads = np.bincount(owners, weights=weights, minlength=parts).astype(np.int64)

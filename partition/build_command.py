@@ -22,7 +22,13 @@ from partition.stats import costs_of, figures
 
 
 def add_build(commands: Any) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m partition`.
+    """
     command = add_command(
         commands,
         "build",
@@ -53,7 +59,17 @@ def add_build(commands: Any) -> None:
 
 
 def build(options: argparse.Namespace) -> None:
-    """Run the command."""
+    """Cut the network, write the plan, and print what it costs.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Of the command line.
+
+    Raises
+    ------
+    InputError : an option, the network or an output that cannot be used.
+    """
     check_outputs(vars(options), ["out", "json"])
     began = perf_counter()
     asked = asked_from(options, options.parts)

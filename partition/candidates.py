@@ -22,7 +22,19 @@ from partition.two_level import node_levels
 def hypergraph_levels(asked: Asked, patterns: Patterns, on_layer: OnLayer) -> Levels:
     """Return the owners of every level at the least cost that was found.
 
-    on_layer : called `passes(asked)` times for each layer.
+    Parameters
+    ----------
+    asked : Asked
+        What is wanted, checked.
+    patterns : Patterns
+        The network's layers.
+    on_layer : callable
+        Called `passes(asked)` times for each layer.
+
+    Returns
+    -------
+    list of (n_k,) int32 arrays
+        Levels 0..L.
 
     Raises
     ------
@@ -51,7 +63,18 @@ def hypergraph_levels(asked: Asked, patterns: Patterns, on_layer: OnLayer) -> Le
 
 
 def passes(asked: Asked) -> int:
-    """Return how often `hypergraph_levels` reports each layer."""
+    """Return how often `hypergraph_levels` goes over the layers.
+
+    Parameters
+    ----------
+    asked : Asked
+        What is wanted, checked.
+
+    Returns
+    -------
+    int
+        Times that each layer is reported.
+    """
     if asked.parts == 1:
         return 1
     searches = int(asked.window > 1)
@@ -61,7 +84,18 @@ def passes(asked: Asked) -> int:
 
 
 def objective_of(asked: Asked) -> Objective:
-    """Return the objective that is asked for."""
+    """Return the objective that is asked for.
+
+    Parameters
+    ----------
+    asked : Asked
+        What is wanted, checked.
+
+    Returns
+    -------
+    Objective
+        `Messages`, `Time` where there are costs, else `Volume` at one price for all words.
+    """
     if asked.objective == "messages":
         return Messages()
     if asked.costs is not None:

@@ -25,7 +25,24 @@ def cheapest(
 ) -> Levels:
     """Return the candidate of least cost of those no more uneven, in any layer, than the first.
 
-    on_layer : called after each layer.
+    Parameters
+    ----------
+    objective : Objective
+        By which they are compared.
+    cut : LayerCut
+        Has the limits of each layer's balance, and the number of parts.
+    patterns : Patterns
+        The network's layers; each is read once.
+    candidates : sequence of lists of (n_k,) int32 arrays
+        Owners of levels 0..L; the first says how uneven others may be; of equal ones the earliest
+        is taken.
+    on_layer : callable
+        Called after each layer, L times.
+
+    Returns
+    -------
+    list of (n_k,) int32 arrays
+        One of the candidates, not a copy.
     """
     costs = np.zeros(len(candidates), object)
     for k in range(len(patterns)):

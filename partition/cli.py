@@ -19,6 +19,11 @@ from partition.stats_command import add_stats
 def main(arguments: Sequence[str]) -> None:
     """Run one command.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        Words of the command line, without the program's name.
+
     Raises
     ------
     InputError : bad usage, bad input.
@@ -28,7 +33,13 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser; each command sets `run(options)`."""
+    """Return the parser; each command sets `run(options)`.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        Of `python -m partition`; a command is required.
+    """
     parser = Parser(
         prog=PROG,
         description="Cut a network for a number of ranks, ahead of time and without MPI.",

@@ -20,7 +20,23 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add a command to the subparsers and return its parser, with --quiet.
 
-    run : called with the options. example : without the program's name.
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m partition`.
+    name : str
+        Of the command.
+    run : callable
+        Called with the options, an `argparse.Namespace`.
+    summary : str
+        What it does, without a capital or a full stop.
+    example : str
+        A command line without the program's name; the tests run it.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        To be given the command's own options.
     """
     command: argparse.ArgumentParser = commands.add_parser(
         name,

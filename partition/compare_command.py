@@ -23,7 +23,13 @@ from partition.compare_plot import check_picture, draw_comparison
 
 
 def add_compare(commands: Any) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m partition`.
+    """
     command = add_command(
         commands,
         "compare",
@@ -46,7 +52,17 @@ def add_compare(commands: Any) -> None:
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Run the command."""
+    """Cut the network for each number of ranks, and print the paper's Table 1.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Of the command line.
+
+    Raises
+    ------
+    InputError : an option, the network or an output that cannot be used; --plot without matplotlib.
+    """
     check_outputs(vars(options), ["json", "plot"])
     if options.plot:
         check_picture(options.plot)

@@ -16,7 +16,17 @@ LABELS = {"": "hypergraph", "random_": "random"}
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Raise InputError now if a picture of this kind could not be drawn later."""
+    """Check that a picture of this kind can be drawn later.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        Picture to write.
+
+    Raises
+    ------
+    InputError : it ends in none of KINDS, or matplotlib is not installed.
+    """
     if Path(path).suffix.lower() not in KINDS:
         raise InputError(f"{path}: a picture ends in {', '.join(KINDS)}")
     try:
@@ -26,7 +36,19 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 
 def draw_comparison(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
-    """Draw what a rank sends over P, average and maximum, hypergraph and random."""
+    """Draw what a rank sends over P, average and maximum, hypergraph and random.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        One per number of ranks, joined by lines in this order.
+    path : str or os.PathLike
+        Picture to write, aside and renamed, of the kind that it ends in.
+
+    Raises
+    ------
+    InputError : the file cannot be written.
+    """
     from matplotlib.figure import Figure
 
     found = comparison_figures(rows)

@@ -48,7 +48,13 @@ class Hypergraph:
         return len(self.net_weight)
 
     def incidence(self) -> sparse.csr_array:
-        """Return the (nets, vertices) pattern as CSR of int32 ones."""
+        """Return which net has which vertex.
+
+        Returns
+        -------
+        (m, n) CSR array of int32 ones
+            Nets by vertices.
+        """
         ones = np.ones(len(self.pins), np.int32)
         shape = (self.n_nets, self.n_vertices)
         return sparse.csr_array((ones, self.pins, self.net_start), shape=shape)
@@ -64,15 +70,20 @@ def layer_hypergraph(
 
     Parameters
     ----------
-    pattern : (n_out, n_in) CSR of the layer; only its pattern matters.
-    owners_in : (n_in,) owner of each column, or None in the first layer, whose inputs will
-        lie where the cut wants them: no fixed vertices then. FREE: none of the parts owns it.
-    parts : number of parts, P.
-    net_weight : (n_in,) price of a column's words; 1 if not given.
+    pattern : (n_out, n_in) CSR array
+        The layer; only its pattern matters.
+    owners_in : (n_in,) int32 array or None
+        Owner of each column, FREE where none of the parts owns it; None in the first layer, whose
+        inputs will lie where the cut wants them: no fixed vertices then.
+    parts : int
+        P.
+    net_weight : (n_in,) int64 array or None
+        Price of a column's words; 1 where None.
 
     Returns
     -------
-    Vertices 0..n_out-1 are the rows; n_out..n_out+P-1, where there are owners, the parts.
+    Hypergraph
+        Vertices 0..n_out-1 are the rows; n_out..n_out+P-1, where there are owners, the parts.
     """
     n_out, n_in = pattern.shape
     nets = pattern.tocsc()
@@ -92,7 +103,19 @@ def layer_hypergraph(
 def connectivity_cut(hypergraph: Hypergraph, blocks: Blocks) -> int:
     """Return the sum over nets of weight · (λ - 1): the volume in words.
 
-    blocks : (n,) part of every vertex. Paper: its equation 1.
+    Paper: sparse-dnn-partitioning, its equation 1.
+
+    Parameters
+    ----------
+    hypergraph : Hypergraph
+        m nets over n vertices.
+    blocks : (n,) int32 array
+        Part of every vertex, fixed ones included.
+
+    Returns
+    -------
+    int
+        Words, for one input.
     """
     net_of = np.repeat(np.arange(hypergraph.n_nets), np.diff(hypergraph.net_start))
     span = int(blocks.max(initial=0)) + 1
@@ -102,5 +125,20 @@ def connectivity_cut(hypergraph: Hypergraph, blocks: Blocks) -> int:
 
 
 def part_loads(hypergraph: Hypergraph, blocks: Blocks, parts: int) -> Longs:
-    """Return the weight of each part: (P,) int64."""
+    """Return the weight of each part: (P,) int64.
+
+    Parameters
+    ----------
+    hypergraph : Hypergraph
+        Over n vertices; fixed ones weigh 0.
+    blocks : (n,) int32 array
+        Part of every vertex.
+    parts : int
+        P.
+
+    Returns
+    -------
+    (P,) int64 array
+        Weight of each part.
+    """
     return np.bincount(blocks, weights=hypergraph.vertex_weight, minlength=parts).astype(np.int64)

@@ -89,7 +89,18 @@ class KaHyPar:
         self._library = load_library("kahypar")
 
     def cut(self, problem: CutProblem) -> Blocks:
-        """Return the part of every vertex, (n,) int32; see `Backend.cut`."""
+        """Cut a hypergraph; see `Backend.cut`.
+
+        Parameters
+        ----------
+        problem : CutProblem
+            The same one gives the same answer.
+
+        Returns
+        -------
+        (n,) int32 array
+            The part of every vertex.
+        """
         graph = problem.hypergraph
         weights, limits = problem.scaled()
         hypergraph = self._library.Hypergraph(

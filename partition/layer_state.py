@@ -15,7 +15,16 @@ from partition.objective import Marginals
 class RowSide:
     """The layer below a level: its rows are the level's neurons.
 
-    pattern : (n_out, n_in) CSR of ones. above, below : owners of rows, of columns.
+    Parameters
+    ----------
+    pattern : (n_out, n_in) CSR array of ones
+        The layer.
+    above : (n_out,) int32 array
+        Owners of the rows when the search begins.
+    below : (n_in,) int32 array
+        Owners of the columns; they stay.
+    parts : int
+        P.
     """
 
     def __init__(self, pattern: sparse.csr_array, above: Blocks, below: Blocks, parts: int) -> None:
@@ -24,17 +33,31 @@ class RowSide:
         self._count = _counts(pattern, above, parts)
 
     def load(self) -> Load:
-        """Return the layer's load as it is now; it changes with the next move."""
+        """Return the layer's load as it is now; it changes with the next move.
+
+        Returns
+        -------
+        Load
+            The object itself, not a copy.
+        """
         return self._load
 
     def changes(self, owners: Blocks, weights: Longs, price: Marginals) -> Numbers:
         """Return about what it adds to the potential to move each row to each part.
 
-        owners, weights : (n_out,) of the rows.
+        Parameters
+        ----------
+        owners : (n_out,) int32 array
+            Of the rows, as they are now.
+        weights : (n_out,) int64 array
+            Of the rows.
+        price : Marginals
+            Of the layer's load as it is now.
 
         Returns
         -------
-        (n_out, P) float64; for the part they are in, meaningless.
+        (n_out, P) float64 array
+            Of rows by parts; for the part they are in, meaningless.
         """
         pattern, rows = self._pattern, np.arange(len(owners))
         come = pattern @ ((self._count == 0) * price.more[self._below])
@@ -44,7 +67,15 @@ class RowSide:
         return change
 
     def move(self, row: int, old: int, new: int) -> None:
-        """Give a row to another part."""
+        """Give a row to another part.
+
+        Parameters
+        ----------
+        row : int
+            0..n_out-1.
+        old, new : int
+            The part it is in, and another.
+        """
         pattern, load, count = self._pattern, self._load, self._count
         columns = pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]
         count[columns, old] -= 1
@@ -60,7 +91,16 @@ class RowSide:
 class ColumnSide:
     """The layer above a level: its columns are the level's neurons.
 
-    pattern : (n_out, n_in) CSR of ones. above, below : owners of rows, of columns.
+    Parameters
+    ----------
+    pattern : (n_out, n_in) CSR array of ones
+        The layer.
+    above : (n_out,) int32 array
+        Owners of the rows; they stay.
+    below : (n_in,) int32 array
+        Owners of the columns when the search begins.
+    parts : int
+        P.
     """
 
     def __init__(self, pattern: sparse.csr_array, above: Blocks, below: Blocks, parts: int) -> None:
@@ -68,15 +108,31 @@ class ColumnSide:
         self._needs = _counts(pattern, above, parts) > 0
 
     def load(self) -> Load:
-        """Return the layer's load as it is now; it changes with the next move."""
+        """Return the layer's load as it is now; it changes with the next move.
+
+        Returns
+        -------
+        Load
+            The object itself, not a copy.
+        """
         return self._load
 
     def changes(self, owners: Blocks, weights: Longs, price: Marginals) -> Numbers:
         """Return about what it adds to the potential to move each column to each part.
 
+        Parameters
+        ----------
+        owners : (n_in,) int32 array
+            Of the columns, as they are now.
+        weights : (n_in,) int64 array
+            Not looked at: columns weigh nothing in this layer.
+        price : Marginals
+            Of the layer's load as it is now.
+
         Returns
         -------
-        (n_in, P) float64; for the part they are in, meaningless.
+        (n_in, P) float64 array
+            Of columns by parts; for the part they are in, meaningless.
         """
         needs = self._needs.astype(np.float64)
         go = (needs * price.less[owners]).sum(axis=1)
@@ -84,7 +140,15 @@ class ColumnSide:
         return change
 
     def move(self, column: int, old: int, new: int) -> None:
-        """Give a column to another part."""
+        """Give a column to another part.
+
+        Parameters
+        ----------
+        column : int
+            0..n_in-1.
+        old, new : int
+            The part it is in, and another.
+        """
         needs = self._needs[column].astype(np.int64)
         self._load.links[old] -= needs
         self._load.links[new] += needs

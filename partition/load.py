@@ -26,7 +26,21 @@ class Load:
 def layer_load(pattern: sparse.csr_array, above: Blocks, below: Blocks, parts: int) -> Load:
     """Return the load of a layer.
 
-    pattern : (n_out, n_in) CSR. above, below : (n_out,), (n_in,) owners.
+    Parameters
+    ----------
+    pattern : (n_out, n_in) CSR array
+        The layer; only its pattern matters.
+    above : (n_out,) int32 array
+        Owners of the rows.
+    below : (n_in,) int32 array
+        Owners of the columns.
+    parts : int
+        P.
+
+    Returns
+    -------
+    Load
+        Words of each pair of ranks, weights and rows of each rank.
     """
     indptr = pattern.indptr.astype(np.int64)
     sender, receiver, _ = layer_pairs(indptr, pattern.indices, above, below, parts)

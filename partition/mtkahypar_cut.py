@@ -22,7 +22,16 @@ class MtKaHyPar:
     """The backend and refiner `mtkahypar`: the same problem gives the same answer with the
     preset `deterministic`, and with one thread.
 
-    preset : of PRESETS. threads : the same in all instances of a process.
+    Parameters
+    ----------
+    preset : str
+        One of PRESETS.
+    threads : int
+        1 or more, the same in all instances of a process.
+
+    Raises
+    ------
+    InputError : Mt-KaHyPar is not installed.
     """
 
     def __init__(self, preset: str = "deterministic", threads: int = 1) -> None:
@@ -31,7 +40,20 @@ class MtKaHyPar:
         self._preset = preset
 
     def cut(self, problem: CutProblem) -> Blocks:
-        """Return the part of every vertex, (n,) int32; see `Backend.cut`."""
+        """Cut a hypergraph; see `Backend.cut`.
+
+        The preset `large-k` knows no fixed vertices: what it cuts is matched to them and refined.
+
+        Parameters
+        ----------
+        problem : CutProblem
+            Hypergraph, limits of the parts and seed.
+
+        Returns
+        -------
+        (n,) int32 array
+            The part of every vertex.
+        """
         graph = problem.hypergraph
         is_fixed = bool((graph.fixed != FREE).any())
         context = self._context(problem, self._preset)
@@ -41,7 +63,20 @@ class MtKaHyPar:
         return np.array(found.get_partition(), np.int32)
 
     def refine(self, problem: CutProblem, blocks: Blocks) -> Blocks:
-        """Return a cut reached from `blocks` by local search, (n,) int32; see `Refiner`."""
+        """Improve a cut by local search; see `Refiner.refine`.
+
+        Parameters
+        ----------
+        problem : CutProblem
+            What was cut.
+        blocks : (n,) int32 array
+            The part of every vertex, fixed ones in theirs.
+
+        Returns
+        -------
+        (n,) int32 array
+            The part of every vertex in the cut that was reached.
+        """
         preset = "default" if self._preset == WITHOUT_FIXED else self._preset
         context = self._context(problem, preset)
         is_fixed = bool((problem.hypergraph.fixed != FREE).any())

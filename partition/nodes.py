@@ -12,13 +12,39 @@ from partition.hypergraph import FREE, Blocks, Hypergraph, Longs
 
 
 def prices(nodes: int, ranks: int, inter_cost: float) -> Numbers:
-    """Return what a word costs by sender and receiver: (P, P)."""
+    """Return what a word costs by sender and receiver.
+
+    Parameters
+    ----------
+    nodes, ranks : int
+        How many nodes, and ranks in each: P = nodes · ranks.
+    inter_cost : float
+        Of a word between nodes, in words inside one.
+
+    Returns
+    -------
+    (P, P) float64 array
+        1 inside a node, also from a rank to itself, else `inter_cost`.
+    """
     node = np.arange(nodes * ranks) // ranks
     return np.where(node[:, None] == node[None, :], 1.0, inter_cost)
 
 
 def words_between(links: Longs, ranks: int) -> Longs:
-    """Return the words that each rank sends to other nodes, (P,), from its links, (P, P)."""
+    """Return the words that each rank sends to other nodes.
+
+    Parameters
+    ----------
+    links : (P, P) int64 array
+        Words from sender to receiver.
+    ranks : int
+        In each node.
+
+    Returns
+    -------
+    (P,) int64 array
+        By sender.
+    """
     node = np.arange(len(links)) // ranks
     between: Longs = (links * (node[:, None] != node[None, :])).sum(axis=1)
     return between
@@ -27,7 +53,15 @@ def words_between(links: Longs, ranks: int) -> Longs:
 def parts_hypergraph(links: Longs) -> Hypergraph:
     """Return the graph of parts, an edge for each pair that exchanges words.
 
-    links : (P, P) words from sender to receiver over all layers.
+    Parameters
+    ----------
+    links : (P, P) int64 array
+        Words from sender to receiver over all layers.
+
+    Returns
+    -------
+    Hypergraph
+        P free vertices of weight 1; nets of two pins that weigh the words of both directions.
     """
     parts = len(links)
     first, second = np.nonzero(np.triu(links + links.T, 1))
@@ -38,7 +72,18 @@ def parts_hypergraph(links: Longs) -> Hypergraph:
 
 
 def names_in_nodes(node_of: Blocks) -> Blocks:
-    """Return a name for each part, (P,): those of node 0 first, and so on."""
+    """Name parts after ranks: those of node 0 first, and so on.
+
+    Parameters
+    ----------
+    node_of : (P,) int32 array
+        Node of each part; as many parts in each as it has ranks.
+
+    Returns
+    -------
+    (P,) int32 array
+        The rank that each part becomes; in a node, in the order of the parts.
+    """
     names = np.empty(len(node_of), np.int32)
     names[np.argsort(node_of, kind="stable")] = np.arange(len(node_of), dtype=np.int32)
     return names

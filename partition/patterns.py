@@ -13,6 +13,13 @@ from hpc.io.network import NetworkFile
 class Patterns:
     """The patterns of an open network file; keeps the `kept` used last.
 
+    Parameters
+    ----------
+    network : NetworkFile
+        Open as long as patterns are asked for.
+    kept : int
+        Layers in memory at a time, 1 or more.
+
     Attributes
     ----------
     sizes : (L+1,) neurons per level.

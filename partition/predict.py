@@ -30,7 +30,13 @@ class Prediction:
         return float(self.seconds.sum())
 
     def by_kind(self) -> dict[str, float]:
-        """Return the seconds of a batch by kind."""
+        """Return the seconds of a batch by kind.
+
+        Returns
+        -------
+        dict of str to float
+            KINDS and their seconds, in that order; their sum is `total_s`.
+        """
         return dict(zip(KINDS, self.seconds.sum(axis=0).tolist(), strict=True))
 
 

@@ -27,7 +27,13 @@ EDGE_LAYERS = 4
 
 
 def add_predict(commands: Any) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m partition`.
+    """
     command = add_command(
         commands,
         "predict",
@@ -60,7 +66,18 @@ def add_predict(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the command."""
+    """Print what a batch takes under the plan, and under plans for other numbers of ranks.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Of the command line.
+
+    Raises
+    ------
+    InputError : an option, a file or an output that cannot be used; --parts without --network or
+        the other way round; --plot without matplotlib.
+    """
     if bool(options.parts) != bool(options.network):
         raise InputError("--parts and --network go together: the network is cut for these ranks")
     check_outputs(vars(options), ["json", "plot"])
@@ -85,7 +102,18 @@ def run(options: argparse.Namespace) -> None:
 
 
 def layer_table(found: Prediction) -> str:
-    """Return the table of layers, the middle ones of a long network left out, and the total."""
+    """Return the table of layers, the middle ones of a long network left out, and the total.
+
+    Parameters
+    ----------
+    found : Prediction
+        Of one plan.
+
+    Returns
+    -------
+    str
+        Lines of a table, in milliseconds.
+    """
     n_layers = len(found.seconds)
     rows = []
     for k, seconds in enumerate(found.seconds):
@@ -98,7 +126,18 @@ def layer_table(found: Prediction) -> str:
 
 
 def scaling_table(every: Sequence[Prediction]) -> str:
-    """Return the table over numbers of ranks. Speed is against the fewest ranks."""
+    """Return the table over numbers of ranks. Speed is against the fewest ranks.
+
+    Parameters
+    ----------
+    every : sequence of Prediction
+        One per number of ranks, the fewest first.
+
+    Returns
+    -------
+    str
+        Lines of a table, in milliseconds.
+    """
     base = every[0]
     rows = [
         [

@@ -15,7 +15,19 @@ COLOURS = ("#4477aa", "#ccaa33", "#ee6677", "#bbbbbb")
 
 
 def draw_scaling(every: Sequence[Prediction], path: str | os.PathLike[str]) -> None:
-    """Draw the time of a batch over P, by kind, and what perfect scaling would give."""
+    """Draw the time of a batch over P, by kind, and what perfect scaling would give.
+
+    Parameters
+    ----------
+    every : sequence of Prediction
+        One per number of ranks, the fewest first: perfect scaling starts there.
+    path : str or os.PathLike
+        Picture to write, aside and renamed, of the kind that it ends in; see `check_picture`.
+
+    Raises
+    ------
+    InputError : the file cannot be written.
+    """
     from matplotlib.figure import Figure
 
     parts = [one.parts for one in every]

@@ -30,15 +30,36 @@ class Reduced:
     vertex_of: Longs
 
     def expand(self, blocks: Blocks) -> Blocks:
-        """Return the part of every full vertex from the parts of the reduced ones."""
+        """Return the part of every full vertex from the parts of the reduced ones.
+
+        Parameters
+        ----------
+        blocks : (reduced n,) int32 array
+            Part of every reduced vertex.
+
+        Returns
+        -------
+        (n,) int32 array
+            Part of every full vertex.
+        """
         return blocks[self.vertex_of]
 
 
 def reduce_hypergraph(full: Hypergraph, limits: Longs) -> Reduced:
     """Merge equal vertices and equal nets of `full` without loss.
 
-    limits : (P,), the most weight that each part may hold; merged vertices are kept small
-        enough for every part to stay within it.
+    Parameters
+    ----------
+    full : Hypergraph
+        n vertices; fixed ones are not merged.
+    limits : (P,) int64 array
+        The most weight that each part may hold; merged vertices are kept small enough for every
+        part to stay within it.
+
+    Returns
+    -------
+    Reduced
+        The smaller hypergraph, and which of its vertices holds which of `full`.
     """
     cuttable = drop_single_pins(full)
     class_of, first = _vertex_classes(cuttable)
@@ -58,11 +79,19 @@ def equal_groups(start: Ints, items: Ints, label: Ints) -> tuple[Longs, Longs]:
 
     Parameters
     ----------
-    start : (n+1,) bounds of the rows in `items`, which are non-negative. label : (n,).
+    start : (n+1,) int array
+        Bounds of the rows in `items`.
+    items : int array
+        Not negative; their order in a row does not matter.
+    label : (n,) int array
+        Rows of different labels are never in the same group.
 
     Returns
     -------
-    The group of each row, (n,), numbered by first occurrence; the first row of each group.
+    group : (n,) int64 array
+        The group of each row, numbered by first occurrence.
+    first : (groups,) int64 array
+        The first row of each group, ascending.
     """
     keys = (np.diff(start), label, *_digests(start, items))
     order = np.lexsort(keys)
@@ -89,7 +118,18 @@ def _digests(start: Ints, items: Ints) -> list[npt.NDArray[np.uint64]]:
 
 
 def drop_single_pins(hypergraph: Hypergraph) -> Hypergraph:
-    """Return the hypergraph without the nets that no cut can touch."""
+    """Return the hypergraph without the nets that no cut can touch.
+
+    Parameters
+    ----------
+    hypergraph : Hypergraph
+        m nets.
+
+    Returns
+    -------
+    Hypergraph
+        With the nets of two pins or more; the vertices are the same.
+    """
     sizes = np.diff(hypergraph.net_start)
     kept = sizes > 1
     return Hypergraph(
@@ -114,12 +154,17 @@ def split_classes(weight: Longs, class_of: Longs, limits: Longs) -> tuple[Longs,
 
     Parameters
     ----------
-    weight, class_of : (n,) of the vertices; the members of a class weigh the same.
+    weight, class_of : (n,) int64 array
+        Of the vertices; the members of a class weigh the same.
+    limits : (P,) int64 array
+        The most weight that each part may hold.
 
     Returns
     -------
-    The merged vertex of each vertex, (n,), and the first merged vertex of each class and
-    their number, (classes + 1,).
+    vertex_of : (n,) int64 array
+        The merged vertex of each vertex.
+    class_start : (classes+1,) int64 array
+        The first merged vertex of each class, and their number.
     """
     count = np.bincount(class_of)
     unit = np.zeros(len(count), np.int64)
@@ -146,9 +191,25 @@ def _place_in_class(class_of: Longs, count: Longs) -> Longs:
 
 
 def merged_nets(start: Longs, pins: Ints, weight: Longs) -> tuple[Longs, Ints, Longs]:
-    """Return the distinct nets: bounds, pins, summed weights.
+    """Merge the nets that have the same pins.
 
-    start : (m+1,) bounds of the nets in `pins`. weight : (m,).
+    Parameters
+    ----------
+    start : (m+1,) int64 array
+        Bounds of the nets in `pins`.
+    pins : int array
+        Vertices, not negative.
+    weight : (m,) int64 array
+        Of the nets.
+
+    Returns
+    -------
+    bounds : (distinct+1,) int64 array
+        Of the distinct nets in their pins.
+    pins : int array
+        Of the distinct nets.
+    weight : (distinct,) int64 array
+        Summed.
     """
     group, first = equal_groups(start, pins, np.zeros(len(start) - 1, np.int64))
     sizes = np.diff(start)[first]
@@ -173,11 +234,37 @@ def _expand_pins(start: Longs, classes: Ints, class_start: Longs) -> tuple[Longs
 
 
 def ranges(first: Longs, lengths: Longs) -> Longs:
-    """Return the integers first[i] .. first[i] + lengths[i] - 1 of every i, one after another."""
+    """Return the integers first[i] .. first[i] + lengths[i] - 1 of every i, one after another.
+
+    Parameters
+    ----------
+    first, lengths : (n,) int64 array
+        Of the ranges.
+
+    Returns
+    -------
+    (sum of lengths,) int64 array
+        One range after another.
+    """
     shift = np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
     return shift + np.arange(len(shift))
 
 
 def sums(group: Longs, values: Longs, n_groups: int) -> Longs:
-    """Return the sum of the values of each group, (n_groups,)."""
+    """Return the sum of the values of each group.
+
+    Parameters
+    ----------
+    group : (n,) int array
+        0..n_groups-1.
+    values : (n,) int64 array
+        Sums stay exact below 2^53.
+    n_groups : int
+        Groups, empty ones included.
+
+    Returns
+    -------
+    (n_groups,) int64 array
+        0 for an empty group.
+    """
     return np.bincount(group, weights=values, minlength=n_groups).astype(np.int64)

@@ -47,8 +47,25 @@ def refined(
 ) -> list[Blocks]:
     """Return owners of every level at no higher cost.
 
-    limits : from the weights of a layer's rows to the most that each part may hold, (P,).
-    on_layer : called len(SHORT) times for each layer.
+    Parameters
+    ----------
+    objective : Objective
+        What shall become less.
+    patterns : Patterns
+        The network's layers; two of them are needed at a time.
+    levels : list of (n_k,) int32 arrays
+        Owners of levels 0..L; left as they are.
+    limits : callable
+        From the weights of a layer's rows, (n_out,), to the most that each part may hold, (P,).
+    parts : int
+        P; above MOST_PARTS nothing is refined, nor a level of more than MOST_COSTS / P neurons.
+    on_layer : callable
+        Called len(SHORT) times for each layer.
+
+    Returns
+    -------
+    list of (n_k,) int32 arrays
+        Levels 0..L.
     """
     better = list(levels)
     for short in SHORT:
@@ -62,7 +79,24 @@ def refined(
 
 
 class LevelSearch:
-    """The owners of one level while they change."""
+    """The owners of one level while they change.
+
+    Parameters
+    ----------
+    objective : Objective
+        What shall become less.
+    patterns : Patterns
+        The network's layers.
+    levels : list of (n_k,) int32 arrays
+        Owners of levels 0..L; left as they are.
+    level : int
+        Whose owners change, 0..L.
+    limits : callable
+        As `refined`'s. A part that is above its limit already may stay as heavy; level 0 has no
+        weights, there it is the number of neurons that no part may have more of than one has now.
+    parts : int
+        P.
+    """
 
     def __init__(
         self,
@@ -89,7 +123,18 @@ class LevelSearch:
         self._limits = np.maximum(most, self._loads)
 
     def best(self, short: float) -> Blocks:
-        """Return the cheapest owners that are seen on the way to a low potential."""
+        """Return the cheapest owners that are seen on the way to a low potential.
+
+        Parameters
+        ----------
+        short : float
+            Words of a message that counts for 63 % of one, above 0; see `partition.objective`.
+
+        Returns
+        -------
+        (n_k,) int32 array
+            A copy; at no higher cost than where the search stood.
+        """
         best, cost = self.owners.copy(), self._cost()
         for _ in range(ROUNDS):
             if not self._round(short):

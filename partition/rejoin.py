@@ -23,11 +23,19 @@ def renaming(pattern: sparse.csr_array, above: Blocks, below: Blocks, shares: Sh
 
     Parameters
     ----------
-    pattern : (n_out, n_in) CSR. above : (n_out,) owners in the first pass. below : (n_in,).
+    pattern : (n_out, n_in) CSR array
+        The layer; only its pattern matters.
+    above : (n_out,) int32 array
+        Owners of the rows in the first pass.
+    below : (n_in,) int32 array
+        Owners of the columns, not those of the first pass.
+    shares : (P,) float64 array
+        Of the parts.
 
     Returns
     -------
-    (P,) int32.
+    (P,) int32 array
+        A permutation of 0..P-1.
     """
     parts = len(shares)
     indptr = pattern.indptr.astype(np.int64)

@@ -22,8 +22,17 @@ def repair(graph: Hypergraph, blocks: Blocks, limits: Longs) -> Blocks:
 
     Parameters
     ----------
-    graph : all its free vertices weigh 1 or more.
-    blocks : (n,) part of every vertex; fixed vertices stay. limits : (P,).
+    graph : Hypergraph
+        All its free vertices weigh 1 or more.
+    blocks : (n,) int32 array
+        Part of every vertex; left as it is.
+    limits : (P,) int64 array
+        The most weight of free vertices that each part may hold.
+
+    Returns
+    -------
+    (n,) int32 array
+        Part of every vertex; fixed ones stay.
     """
     mended = blocks.copy()
     loads = part_loads(graph, mended, len(limits))
@@ -39,11 +48,21 @@ def repair(graph: Hypergraph, blocks: Blocks, limits: Longs) -> Blocks:
 def move_costs(graph: Hypergraph, blocks: Blocks, vertices: Longs, parts: int) -> Longs:
     """Return what it adds to the connectivity cut to move each vertex to each part.
 
-    vertices : (v,), all in the same part.
+    Parameters
+    ----------
+    graph : Hypergraph
+        m nets over n vertices.
+    blocks : (n,) int32 array
+        Part of every vertex.
+    vertices : (v,) int64 array
+        One or more, all in the same part.
+    parts : int
+        P.
 
     Returns
     -------
-    (v, P) int64, negative where the cut shrinks; meaningless for the part they are in.
+    (v, P) int64 array
+        Negative where the cut shrinks; meaningless for the part they are in.
     """
     nets_of = graph.incidence().tocsc()[:, vertices].T.tocsr()
     nets = np.unique(nets_of.indices)

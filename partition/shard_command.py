@@ -17,7 +17,13 @@ from partition.shard import rank_groups, shard_network
 
 
 def add_shard(commands: Any) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m partition`.
+    """
     command = add_command(
         commands,
         "shard",
@@ -32,7 +38,17 @@ def add_shard(commands: Any) -> None:
 
 
 def shard(options: argparse.Namespace) -> None:
-    """Run the command."""
+    """Write the sharded file.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Of the command line.
+
+    Raises
+    ------
+    InputError : an option, a file or an output that cannot be used; a plan of another network.
+    """
     check_outputs(vars(options), ["out", "json"])
     plan = read_plan(options.plan)
     with open_network(options.network) as network:

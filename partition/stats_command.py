@@ -17,7 +17,13 @@ from partition.stats import costs_of, figures, print_table
 
 
 def add_stats(commands: Any) -> None:
-    """Add the command."""
+    """Add the command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Of `python -m partition`.
+    """
     command = add_command(
         commands,
         "stats",
@@ -37,7 +43,17 @@ def add_stats(commands: Any) -> None:
 
 
 def stats(options: argparse.Namespace) -> None:
-    """Run the command."""
+    """Print what the plan costs.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Of the command line.
+
+    Raises
+    ------
+    InputError : a plan that cannot be read or holds no traffic, an output that cannot be written.
+    """
     check_outputs(vars(options), ["json"])
     costs = costs_of(read_plan(options.plan), options.plan)
     print_table(costs, Console(), options.layers)

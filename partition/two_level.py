@@ -35,7 +35,27 @@ def node_levels(
 ) -> Levels:
     """Return the owners of every level at the fewest weighed words that were found.
 
-    flat : the plan of least volume. on_layer : called for each layer by every pass over them.
+    Parameters
+    ----------
+    asked : Asked
+        With nodes; parts, shares, ε, window and what a word between nodes costs.
+    cut : LayerCut
+        Of `asked.parts` parts.
+    patterns : Patterns
+        The network's layers.
+    flat : list of (n_k,) int32 arrays
+        The plan of least volume; no other one may be more uneven in any layer.
+    on_layer : callable
+        Called for each layer by every pass over them: see `candidates.passes`.
+
+    Returns
+    -------
+    list of (n_k,) int32 arrays
+        Levels 0..L.
+
+    Raises
+    ------
+    InputError : a partitioner that is not installed.
     """
     nodes, ranks = asked.node_shape
     objective = Volume(prices(nodes, ranks, asked.inter_cost))
@@ -63,7 +83,22 @@ def _mapped(
 
 
 class NodeCut(LayerCut):
-    """Cuts over nodes, each with room for what its ranks may hold."""
+    """Cuts over nodes, each with room for what its ranks may hold.
+
+    Parameters
+    ----------
+    asked : Asked
+        With nodes; P = nodes · ranks parts.
+
+    Attributes
+    ----------
+    asked : Asked
+        The same with a part for each node.
+
+    Raises
+    ------
+    InputError : the partitioner is not installed.
+    """
 
     def __init__(self, asked: Asked) -> None:
         self._ranked = asked
@@ -73,7 +108,18 @@ class NodeCut(LayerCut):
         super().__init__(self.asked)
 
     def limits(self, weights: Longs) -> Longs:
-        """Return how much of rows of these weights each node may hold, (nodes,)."""
+        """Return how much of rows of these weights each node may hold: by half of ε.
+
+        Parameters
+        ----------
+        weights : (n,) int64 array
+            Nonzeros of the rows.
+
+        Returns
+        -------
+        (nodes,) int64 array
+            The sum of what its ranks may hold, each in multiples of the weights' greatest divisor.
+        """
         most = part_limits(weights, self._ranked.shares, self._ranked.epsilon / 2)
         unit = max(int(np.gcd.reduce(weights)), 1)
         limits: Longs = (most // unit * unit).reshape(self.parts, -1).sum(axis=1)

@@ -35,7 +35,18 @@ class Window:
     slots: tuple[Longs, ...]
 
     def expand(self, blocks: Blocks) -> list[Blocks]:
-        """Return per layer the owners of its rows, (n_out,) int32, from the vertices' parts."""
+        """Return the owners of the rows of each layer from the parts of the vertices.
+
+        Parameters
+        ----------
+        blocks : (n,) int32 array
+            Part of every vertex.
+
+        Returns
+        -------
+        list of (n_out,) int32 arrays
+            One a layer.
+        """
         return [blocks[self.vertex_of[slot]] for slot in self.slots]
 
 
@@ -44,9 +55,16 @@ def slots_of(n_first: int, partners: Sequence[Longs]) -> tuple[Longs, ...]:
 
     Parameters
     ----------
-    n_first : rows of the window's first layer. partners : for each later layer, (n_out,), the
-        neuron of the level below that each row shares its owner with, each at most once, or
-        NONE: the row has a slot of its own.
+    n_first : int
+        Rows of the window's first layer.
+    partners : sequence of (n_out,) int64 arrays
+        For each later layer, the neuron of the level below that each row shares its owner with,
+        each at most once, or NONE: the row has a slot of its own.
+
+    Returns
+    -------
+    tuple of (n_out,) int64 arrays
+        One a layer, the first included; slots count from 0.
     """
     slots = [np.arange(n_first)]
     n_slots = n_first
@@ -60,7 +78,20 @@ def slots_of(n_first: int, partners: Sequence[Longs]) -> tuple[Longs, ...]:
 
 
 def slot_weights(patterns: Sequence[sparse.csr_array], slots: Sequence[Longs]) -> Longs:
-    """Return the nonzeros of each slot's rows over the window, at least 1: (slots,)."""
+    """Return the nonzeros of each slot's rows over the window, at least 1.
+
+    Parameters
+    ----------
+    patterns : sequence of (n_out, n_in) CSR arrays
+        The layers.
+    slots : sequence of (n_out,) int64 arrays
+        From `slots_of`.
+
+    Returns
+    -------
+    (slots,) int64 array
+        What each slot weighs in the balance.
+    """
     weight = np.zeros(1 + max(int(slot.max()) for slot in slots), np.int64)
     for pattern, slot in zip(patterns, slots, strict=True):
         weight[slot] += np.diff(pattern.indptr)
@@ -81,9 +112,19 @@ def window_hypergraph(
 
     Parameters
     ----------
-    patterns : the layers, CSR. slots : from `slots_of`.
-    owners_in : (n_in,) owners of the first layer's columns, None for those of x^0.
-    limits : (P,), of the slots' weights.
+    patterns : sequence of (n_out, n_in) CSR arrays
+        The layers.
+    slots : tuple of (n_out,) int64 arrays
+        From `slots_of`.
+    owners_in : (n_in,) int32 array or None
+        Of the first layer's columns; None for those of x^0.
+    limits : (P,) int64 array
+        The most of the slots' weights that each part may hold.
+
+    Returns
+    -------
+    Window
+        With a fixed vertex for each part, after the others, where there are owners.
     """
     weight = slot_weights(patterns, slots)
     n_slots = len(weight)

@@ -16,6 +16,16 @@ DEFAULT_EVERY = "10m"
 def parse_every(text: str) -> Every:
     """Return what '90s', '10m', '1.5h' or '500steps' says.
 
+    Parameters
+    ----------
+    text : str
+        What the user wrote.
+
+    Returns
+    -------
+    Every
+        Either its seconds or its steps, above 0.
+
     Raises
     ------
     InputError : anything else, or nothing at all.
@@ -33,7 +43,13 @@ def parse_every(text: str) -> Every:
 
 
 def add_checkpoint(parser: argparse.ArgumentParser) -> None:
-    """Add --checkpoint, --every, --keep and --fresh."""
+    """Add --checkpoint, --every, --keep and --fresh.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of a command that can be stopped and go on.
+    """
     group = parser.add_argument_group("checkpoints")
     group.add_argument(
         "--checkpoint",
@@ -52,7 +68,17 @@ def add_checkpoint(parser: argparse.ArgumentParser) -> None:
 
 
 def checkpoint_options(args: argparse.Namespace) -> CheckpointOptions | None:
-    """Return what the options ask for, None without --checkpoint.
+    """Return what the options ask for.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of a command with `add_checkpoint`.
+
+    Returns
+    -------
+    CheckpointOptions or None
+        What they ask for; None without --checkpoint.
 
     Raises
     ------

@@ -16,7 +16,13 @@ KINDS = ("png", "svg")
 
 
 def add_parser(engines: Any) -> None:
-    """Add `report` to the engines' subparsers."""
+    """Add `report` to the engines' subparsers.
+
+    Parameters
+    ----------
+    engines : argparse subparsers
+        Of `python -m hpc`.
+    """
     parser = engines.add_parser(
         "report",
         help="a page about a run that was kept with --run (needs no MPI)",
@@ -39,7 +45,12 @@ def add_parser(engines: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the command.
+    """Write the page and the pictures of a run, and say which.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of `python -m hpc report`.
 
     Raises
     ------

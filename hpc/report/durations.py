@@ -9,7 +9,18 @@ SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def seconds_of(text: str) -> float | None:
-    """Return the seconds of '90s', '10m' or '1.5h'; None for anything else, or nothing at all."""
+    """Return the seconds of '90s', '10m' or '1.5h'.
+
+    Parameters
+    ----------
+    text : str
+        What the user wrote.
+
+    Returns
+    -------
+    float or None
+        Above 0; None for anything else, or nothing at all.
+    """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", text.strip())
     if found is None:
         return None
@@ -19,7 +30,18 @@ def seconds_of(text: str) -> float | None:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people read it: '34 s', '12:05 min', '3:07 h'."""
+    """Return a time as people read it: '34 s', '12:05 min', '3:07 h'.
+
+    Parameters
+    ----------
+    seconds : float
+        0 or more.
+
+    Returns
+    -------
+    str
+        Seconds below 100, then minutes, from an hour on hours and minutes.
+    """
     whole = round(seconds)
     if whole < 100:
         return f"{whole} s"

@@ -24,6 +24,13 @@ class EventLog:
 
     A write that fails is said once; the run goes on without the log.
 
+    Parameters
+    ----------
+    path : str or os.PathLike
+        File to append to.
+    now : callable
+        Gives the time, in UTC.
+
     Raises
     ------
     InputError : the file cannot be opened for writing.
@@ -39,13 +46,27 @@ class EventLog:
             self._put(b"\n")
 
     def write(self, event: str, **values: Any) -> None:
-        """Append an event: its time (UTC), its kind, its values."""
+        """Append an event.
+
+        Parameters
+        ----------
+        event : str
+            Its kind.
+        **values : Any
+            What JSON holds; numbers that are not finite become null.
+        """
         time = self._now().isoformat(timespec="milliseconds")
         record = {"time": time, "event": event, **values}
         self._put((json.dumps(_finite(record), allow_nan=False) + "\n").encode())
 
     def read(self, reading: Reading) -> None:
-        """Append a reading."""
+        """Append a reading.
+
+        Parameters
+        ----------
+        reading : Reading
+            Of the meter; becomes an event 'progress'.
+        """
         self.write("progress", **reading_values(reading))
 
     def _put(self, data: bytes) -> None:
@@ -66,7 +87,18 @@ class EventLog:
 
 
 def reading_values(reading: Reading) -> dict[str, Any]:
-    """Return a reading as the log has it: see `docs`; what is not known is left out."""
+    """Return a reading as the log has it: see `docs`; what is not known is left out.
+
+    Parameters
+    ----------
+    reading : Reading
+        Of the meter.
+
+    Returns
+    -------
+    dict of str to Any
+        Measured numbers to DIGITS digits.
+    """
     found = {
         "what": reading.course.what,
         "step": reading.step,
@@ -83,7 +115,17 @@ def reading_values(reading: Reading) -> dict[str, Any]:
 
 
 def check_log(path: str | os.PathLike[str]) -> None:
-    """Raise InputError if a log cannot be appended to, or the file is none."""
+    """Check that a log can be appended to a file.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file; need not be there.
+
+    Raises
+    ------
+    InputError : it cannot be written, or is there already and is no log.
+    """
     try:
         new = not os.path.exists(path)
         with open(path, "ab"):

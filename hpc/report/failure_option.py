@@ -15,7 +15,15 @@ those it is given. Raises InputError for what fewer ranks cannot do."""
 def add_on_failure(
     parser: argparse.ArgumentParser, fewer: Fewer = lambda args, ranks: args
 ) -> None:
-    """Add --on-failure to a command with --checkpoint. fewer : what else changes then."""
+    """Add --on-failure to a command with --checkpoint.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of the command.
+    fewer : callable
+        What else changes on fewer ranks, see `Fewer`.
+    """
     parser.add_argument(
         "--on-failure",
         choices=("abort", "shrink"),
@@ -28,12 +36,35 @@ def add_on_failure(
 
 
 def can_shrink(args: argparse.Namespace) -> bool:
-    """Return whether a command has the option."""
+    """Return whether a command has the option.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of any command.
+
+    Returns
+    -------
+    bool
+        Whether it was added, not whether it was given.
+    """
     return hasattr(args, "on_failure")
 
 
 def shrinks(args: argparse.Namespace, ranks: int) -> bool:
-    """Return whether a command that has the option is to outlive deaths. ranks : at its start.
+    """Return whether a command that has the option is to outlive deaths.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of a command with `add_on_failure`.
+    ranks : int
+        At its start.
+
+    Returns
+    -------
+    bool
+        True for --on-failure shrink.
 
     Raises
     ------
@@ -51,9 +82,21 @@ def shrinks(args: argparse.Namespace, ranks: int) -> bool:
 
 
 def fewer_options(args: argparse.Namespace, ranks: int, after: int) -> argparse.Namespace:
-    """Return the options with which `ranks` that are left go on.
+    """Return the options with which the ranks that are left go on.
 
-    after : with --fresh, only checkpoints with a larger number are of this run.
+    Parameters
+    ----------
+    args : argparse.Namespace
+        With which the run was begun; not changed.
+    ranks : int
+        That are left.
+    after : int
+        With --fresh, only checkpoints with a larger number are of this run.
+
+    Returns
+    -------
+    argparse.Namespace
+        New ones, without --fresh.
 
     Raises
     ------

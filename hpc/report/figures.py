@@ -11,13 +11,38 @@ from hpc.io.container import written_aside
 
 
 def write_json(path: str | os.PathLike[str], figures: Mapping[str, Any]) -> None:
-    """Write figures as JSON, aside and renamed."""
+    """Write figures as JSON, aside and renamed.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        File to write.
+    figures : mapping of str to Any
+        What JSON holds.
+
+    Raises
+    ------
+    InputError : the file cannot be written.
+    """
     with written_aside(path) as partial:
         partial.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 def quantity(value: float, unit: str) -> str:
-    """Return a value with three digits and a prefix: 12300000000, 'edges/s' -> '12.3 Gedges/s'."""
+    """Return a value with three digits and a prefix: 12300000000, 'edges/s' -> '12.3 Gedges/s'.
+
+    Parameters
+    ----------
+    value : float
+        In `unit`.
+    unit : str
+        Gets the prefix.
+
+    Returns
+    -------
+    str
+        Number and unit, a space between them.
+    """
     for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= factor:
             return f"{value / factor:.3g} {prefix}{unit}"
@@ -25,7 +50,20 @@ def quantity(value: float, unit: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return an aligned text table: first column to the left, the others to the right."""
+    """Return an aligned text table: first column to the left, the others to the right.
+
+    Parameters
+    ----------
+    head : sequence of str
+        Names of the columns.
+    rows : sequence of sequences
+        As long as the head; shown by `str`.
+
+    Returns
+    -------
+    str
+        The head and a line for each row.
+    """
     cells = [list(map(str, head)), *(list(map(str, row)) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = []

@@ -49,7 +49,26 @@ class Reading:
 
 
 class Meter:
-    """Counts the steps of a course; `Looks` read it."""
+    """Counts the steps of a course; `Looks` read it.
+
+    Parameters
+    ----------
+    course : Course
+        The work.
+    gauges : Gauges
+        That the engine sets.
+    now : float
+        Seconds, on the clock that all of the meter's calls use.
+
+    Attributes
+    ----------
+    began : float
+        When the work began.
+    done, before : int
+        Steps done, and those of them that an earlier run did.
+    note : str
+        The last one.
+    """
 
     def __init__(self, course: Course, gauges: Gauges, now: float) -> None:
         self.course, self.gauges, self.began = course, gauges, now
@@ -57,12 +76,28 @@ class Meter:
         self.note = ""
 
     def advance(self, steps: int, note: str) -> None:
-        """Count steps."""
+        """Count steps.
+
+        Parameters
+        ----------
+        steps : int
+            So many more.
+        note : str
+            Said beside them; '' for nothing.
+        """
         self.done += steps
         self.note = note
 
     def restart(self, steps: int, now: float) -> None:
-        """Begin only now, with so many steps done before."""
+        """Begin only now, with so many steps done before.
+
+        Parameters
+        ----------
+        steps : int
+            That an earlier run did: they count, but not for the pace.
+        now : float
+            Seconds, when the work begins.
+        """
         self.done = self.before = steps
         self.began = now
 
@@ -73,7 +108,13 @@ class Meter:
 
 
 class Looks:
-    """The looks of one reader at a meter."""
+    """The looks of one reader at a meter.
+
+    Parameters
+    ----------
+    meter : Meter
+        The first look is against its beginning.
+    """
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -84,7 +125,18 @@ class Looks:
         return None if read is None else read()
 
     def look(self, now: float) -> Reading:
-        """Return what there is to see at `now`, against the look before."""
+        """Return what there is to see at `now`, against the look before.
+
+        Parameters
+        ----------
+        now : float
+            Seconds, on the meter's clock.
+
+        Returns
+        -------
+        Reading
+            What has no gauge, and time left as long as no step is done, is None.
+        """
         meter, (then, done, waited) = self._meter, self._last
         took, own = max(now - then, 1e-9), meter.done - meter.before
         waits = self._waited_s()

@@ -10,12 +10,19 @@ from hpc.report.figures import table
 def predicted_table(
     step_s: tuple[float, float], idle: tuple[Sequence[float], Sequence[float]]
 ) -> str:
-    """Return the table.
+    """Return predicted against measured as a table.
 
     Parameters
     ----------
-    step_s : seconds of a step, predicted and measured. idle : share of the step per rank in
-        which it has nothing to do, likewise.
+    step_s : (float, float)
+        Seconds of a step, predicted and measured.
+    idle : (sequence of float, sequence of float)
+        Share of the step per rank in which it has nothing to do, likewise.
+
+    Returns
+    -------
+    str
+        A line for the step, in milliseconds, and one for each rank.
     """
     predicted_s, measured_s = step_s
     change = f"{100 * (measured_s / predicted_s - 1):+.1f} %" if predicted_s else "-"

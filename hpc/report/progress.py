@@ -21,12 +21,29 @@ class Sink(Protocol):
     """Takes readings: a log, scalars."""
 
     def read(self, reading: Reading) -> None:
-        """Take one."""
+        """Take one.
+
+        Parameters
+        ----------
+        reading : Reading
+            Of the meter.
+        """
         ...
 
 
 def log_every(seconds: float) -> float:
-    """Return how long to wait for the next reading when a course has taken so long. Pure."""
+    """Return how long a log waits for its next reading. Pure.
+
+    Parameters
+    ----------
+    seconds : float
+        That the course has taken so far.
+
+    Returns
+    -------
+    float
+        Seconds, SOONEST_S to LATEST_S.
+    """
     return min(LATEST_S, max(SOONEST_S, SHARE * seconds))
 
 
@@ -57,7 +74,15 @@ class _Reader:
 
 
 class Watch:
-    """Counts steps and shows them to all readers that are due; a step costs two additions."""
+    """Counts steps and shows them to all readers that are due; a step costs two additions.
+
+    Parameters
+    ----------
+    course : Course
+        The work; begins now.
+    gauges : Gauges
+        That the engine sets.
+    """
 
     def __init__(self, course: Course, gauges: Gauges) -> None:
         self._meter = Meter(course, gauges, monotonic())
@@ -67,16 +92,30 @@ class Watch:
     def add(
         self, show: Callable[[Reading], None], every: Callable[[float], float], ends: bool = True
     ) -> None:
-        """Add a reader.
+        """Add a reader; there must be one before the first step.
 
-        every : seconds from one reading to the next, by those since the start. ends : it is also
-        shown the end.
+        Parameters
+        ----------
+        show : callable
+            Takes a `Reading`.
+        every : callable
+            From the seconds since the start to those from one reading to the next.
+        ends : bool
+            Whether it is also shown the end.
         """
         self._readers.append(_Reader(self._meter, show, every, ends))
         self._due = min(reader.due for reader in self._readers)
 
     def advance(self, steps: int, note: str = "") -> None:
-        """Say that so many steps more are done."""
+        """Say that so many steps more are done.
+
+        Parameters
+        ----------
+        steps : int
+            So many more.
+        note : str
+            Said beside them; DONE_BEFORE for those that an earlier run did: the work begins then.
+        """
         now = monotonic()
         if note == DONE_BEFORE:
             self._meter.restart(steps, now)
@@ -112,12 +151,29 @@ def watching(
     verbose: bool = False,
     sinks: Sequence[Sink] = (),
 ) -> Iterator[Advance]:
-    """Yield ``advance(steps, note)``.
+    """Watch a stretch of work.
 
     Parameters
     ----------
-    unit, each : see `Course`. gauges : that the engine sets when it begins.
-    show : a line on standard error. sinks : that get readings as well.
+    what : str
+        Its name.
+    total : int
+        Its steps; with 0 nothing is shown or logged.
+    unit, each : str, float
+        See `Course`.
+    gauges : Gauges or None
+        That the engine sets when it begins.
+    show : bool
+        Whether there is a line on standard error.
+    verbose : bool
+        Whether it comes more often where standard error is no terminal.
+    sinks : sequence of Sink
+        That get readings as well.
+
+    Yields
+    ------
+    callable
+        ``advance(steps, note)``: so many steps more are done.
     """
     if total <= 0 or not (show or sinks):
         yield lambda steps, note: None
@@ -135,6 +191,21 @@ def watching(
 
 @contextlib.contextmanager
 def progress(what: str, total: int, show: bool = True) -> Iterator[Advance]:
-    """Yield ``advance(steps, note)`` for work that has a line and no more."""
+    """Watch work that has a line and no more.
+
+    Parameters
+    ----------
+    what : str
+        Its name.
+    total : int
+        Its steps; with 0 nothing is shown or logged.
+    show : bool
+        Whether there is a line on standard error.
+
+    Yields
+    ------
+    callable
+        ``advance(steps, note)``: so many steps more are done.
+    """
     with watching(what, total, show=show) as advance:
         yield advance

@@ -32,13 +32,34 @@ class Line(Protocol):
     ends: bool
 
     def show(self, reading: Reading) -> None:
-        """Show a reading."""
+        """Show a reading.
+
+        Parameters
+        ----------
+        reading : Reading
+            Of the meter.
+        """
         ...
 
 
 @contextlib.contextmanager
 def line(what: str, total: int, verbose: bool = False) -> Iterator[Line]:
-    """Yield a bar where standard error is a terminal, else what prints plain lines."""
+    """Open the line of a stretch of work.
+
+    Parameters
+    ----------
+    what : str
+        Its name.
+    total : int
+        Its steps.
+    verbose : bool
+        Whether plain lines come every VERBOSE_EVERY_S.
+
+    Yields
+    ------
+    Line
+        A bar where standard error is a terminal, else what prints plain lines.
+    """
     if not sys.stderr.isatty():
         yield Plain(VERBOSE_EVERY_S if verbose else LINE_EVERY_S)
         return
@@ -47,7 +68,13 @@ def line(what: str, total: int, verbose: bool = False) -> Iterator[Line]:
 
 
 class Plain:
-    """Prints a line for each reading; the end of the work has lines of its own."""
+    """Prints a line for each reading; the end of the work has lines of its own.
+
+    Parameters
+    ----------
+    every_s : float
+        Seconds between two lines.
+    """
 
     ends = False
 
@@ -55,12 +82,28 @@ class Plain:
         self.every_s = every_s
 
     def show(self, reading: Reading) -> None:
-        """Print it."""
+        """Print it.
+
+        Parameters
+        ----------
+        reading : Reading
+            Of the meter.
+        """
         print(plain_text(reading), file=sys.stderr, flush=True)
 
 
 class Moving:
-    """Moves a bar."""
+    """Moves a bar.
+
+    Parameters
+    ----------
+    bar : rich.progress.Progress
+        Open; gets a task of its own.
+    what : str
+        Name of the work.
+    total : int
+        Its steps.
+    """
 
     every_s, ends = MOVE_EVERY_S, True
 
@@ -69,13 +112,30 @@ class Moving:
         self._task = bar.add_task(what, total=total, told="")
 
     def show(self, reading: Reading) -> None:
-        """Move the bar to where the run is."""
+        """Move the bar to where the run is.
+
+        Parameters
+        ----------
+        reading : Reading
+            Of the meter.
+        """
         told = ", ".join(told_of(reading))
         self._bar.update(self._task, completed=reading.step, told=told)
 
 
 def plain_text(reading: Reading) -> str:
-    """Return 'train: 40/100 (40 %), 1.2 kinputs/s, loss 0.123, 12 % waiting, 34 s left'."""
+    """Return 'train: 40/100 (40 %), 1.2 kinputs/s, loss 0.123, 12 % waiting, 34 s left'.
+
+    Parameters
+    ----------
+    reading : Reading
+        Of a course of one step or more.
+
+    Returns
+    -------
+    str
+        One line; what is not known is left out.
+    """
     total = reading.course.total
     left = [] if reading.left_s is None else [f"{duration(reading.left_s)} left"]
     share = f"{100 * reading.step // total} %"
@@ -84,7 +144,18 @@ def plain_text(reading: Reading) -> str:
 
 
 def told_of(reading: Reading) -> list[str]:
-    """Return what a line says besides how far a run is and how long it takes."""
+    """Return what a line says besides how far a run is and how long it takes.
+
+    Parameters
+    ----------
+    reading : Reading
+        Of the meter.
+
+    Returns
+    -------
+    list of str
+        Rate, and as far as they are known loss, waiting and note.
+    """
     told = [quantity(reading.rate, reading.rate_unit)]
     if reading.loss is not None:
         told.append(f"loss {reading.loss:.4g}")

@@ -34,7 +34,23 @@ OURS = (
 class Record:
     """Tells and keeps what it is given.
 
-    show, verbose : of the line. gauges : that an engine sets and the line reads.
+    Parameters
+    ----------
+    show : bool
+        Whether there is a line on standard error.
+    verbose : bool
+        Whether it comes more often where standard error is no terminal.
+    logs : tuple of EventLog
+        Open; get events and readings.
+    scalars : Scalars or None
+        Open; gets epochs and readings.
+    folder : RunFolder or None
+        Gets what is kept.
+
+    Attributes
+    ----------
+    gauges : Gauges
+        That an engine sets and the line reads.
     """
 
     def __init__(
@@ -52,7 +68,22 @@ class Record:
     def watch(
         self, what: str, total: int, unit: str = "steps", each: float = 1
     ) -> AbstractContextManager[Advance]:
-        """Return a context with ``advance(steps, note)``; see `Course`."""
+        """Return a context with ``advance(steps, note)``; see `Course`.
+
+        Parameters
+        ----------
+        what : str
+            Name of the work.
+        total : int
+            Its steps.
+        unit, each : str, float
+            See `Course`.
+
+        Returns
+        -------
+        context manager
+            That gives ``advance(steps, note)``; see `watching`.
+        """
         return watching(
             what,
             total,
@@ -65,12 +96,28 @@ class Record:
         )
 
     def event(self, kind: str, **values: Any) -> None:
-        """Log an event."""
+        """Log an event.
+
+        Parameters
+        ----------
+        kind : str
+            What happened.
+        **values : Any
+            What JSON holds.
+        """
         for log in self._logs:
             log.write(kind, **values)
 
     def epoch(self, number: int, **values: Any) -> None:
-        """Log the end of epoch `number`, counted from 1; numbers are scalars as well."""
+        """Log the end of epoch `number`, counted from 1; numbers are scalars as well.
+
+        Parameters
+        ----------
+        number : int
+            Counted from 1.
+        **values : Any
+            By name; of numbers and lists of them, scalars are written too.
+        """
         self.event("epoch", epoch=number, **values)
         if self._scalars is not None:
             plain: dict[str, float] = {}
@@ -82,22 +129,50 @@ class Record:
             self._scalars.put(number, **plain)
 
     def figures(self, figures: Mapping[str, Any]) -> None:
-        """Keep the figures of the run, at its end."""
+        """Keep the figures of the run, at its end.
+
+        Parameters
+        ----------
+        figures : mapping of str to Any
+            What --json has.
+        """
         self.event("figures", **figures)
         self.put(FIGURES, figures)
 
     def put(self, name: str, figures: Mapping[str, Any]) -> None:
-        """Write a file of the run's folder, if it has one."""
+        """Write a JSON file of the run's folder, if it has one.
+
+        Parameters
+        ----------
+        name : str
+            Of the file, one of `run_folder`'s.
+        figures : mapping of str to Any
+            What JSON holds.
+        """
         if self._folder is not None:
             self._folder.put(name, figures)
 
     def text(self, name: str, text: str) -> None:
-        """Write a text file of the run's folder, if it has one."""
+        """Write a text file of the run's folder, if it has one.
+
+        Parameters
+        ----------
+        name : str
+            Of the file, one of `run_folder`'s.
+        text : str
+            All of it.
+        """
         if self._folder is not None:
             self._folder.put_text(name, text)
 
     def trace(self, trace: Trace) -> None:
-        """Keep a trace in the run's folder, if it has one."""
+        """Keep a trace in the run's folder, if it has one; say so where it cannot be written.
+
+        Parameters
+        ----------
+        trace : Trace
+            Of all ranks.
+        """
         if self._folder is not None:
             try:
                 write_trace(self._folder.path / TRACE, trace)
@@ -116,12 +191,23 @@ class Record:
 def recorded(
     args: argparse.Namespace, command: str, surroundings: Mapping[str, Any], first: bool
 ) -> Iterator[Record]:
-    """Yield the record of a run: empty but on the first rank.
+    """Keep the record of a run while the block runs, and how it ends. No message is sent.
 
     Parameters
     ----------
-    args : options that `watch_options.check_watching` has found good. command : 'spdnn train'.
-    surroundings : ranks, hosts, MPI; see `comm.surroundings`.
+    args : argparse.Namespace
+        Options that `watch_options.check_watching` has found good.
+    command : str
+        'spdnn train'.
+    surroundings : mapping of str to Any
+        Ranks, hosts, MPI; see `comm.surroundings`.
+    first : bool
+        Whether this is the first rank.
+
+    Yields
+    ------
+    Record
+        Empty but on the first rank.
     """
     if not first:
         yield Record()
@@ -160,7 +246,22 @@ def recorded(
 
 
 def opened(args: argparse.Namespace) -> Record:
-    """Return the record that options ask for, its files open."""
+    """Return the record that options ask for, its files open.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        See `recorded`.
+
+    Returns
+    -------
+    Record
+        To be closed.
+
+    Raises
+    ------
+    InputError : a file or a folder cannot be written to; tensorboard is not installed.
+    """
     folder = RunFolder(args.run_folder) if args.run_folder else None
     paths = [args.log] if args.log else []
     if folder is not None:
@@ -170,7 +271,18 @@ def opened(args: argparse.Namespace) -> Record:
 
 
 def options_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options in force, by name, as JSON has them."""
+    """Return the options in force, by name, as JSON has them.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Parsed options.
+
+    Returns
+    -------
+    dict of str to Any
+        Without those in OURS and values that JSON does not have.
+    """
     plain = (str, int, float, bool, list, tuple, dict, type(None))
     return {
         name: value
@@ -180,7 +292,18 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def exit_code_of(error: BaseException) -> int:
-    """Return the exit code that an exception is going to end the program with."""
+    """Return the exit code that an exception is going to end the program with.
+
+    Parameters
+    ----------
+    error : BaseException
+        SystemExit among them.
+
+    Returns
+    -------
+    int
+        2 for an InputError, the exception's `code` where that is a number, else 1.
+    """
     if isinstance(error, InputError):
         return EXIT_BAD_INPUT
     code = getattr(error, "code", 1)
@@ -188,7 +311,18 @@ def exit_code_of(error: BaseException) -> int:
 
 
 def verbose_text(about: Mapping[str, Any]) -> str:
-    """Return what --verbose says at the start: versions, ranks and hosts, options in force."""
+    """Return what --verbose says at the start: versions, ranks and hosts, options in force.
+
+    Parameters
+    ----------
+    about : mapping of str to Any
+        What `recorded` keeps of the run, versions among it.
+
+    Returns
+    -------
+    str
+        Lines.
+    """
     hosts: dict[str, list[int]] = {}
     for rank, host in enumerate(about.get("hosts", ())):
         hosts.setdefault(host, []).append(rank)

@@ -29,7 +29,18 @@ TRACE = "trace.json"
 
 
 class RunFolder:
-    """Writes into a run's folder. A file that cannot be written is said, and left out."""
+    """Writes into a run's folder. A file that cannot be written is said, and left out.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The folder, which is there; figures, traffic and trace of a run that is gone on with go.
+
+    Attributes
+    ----------
+    path : Path
+        The same.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -37,14 +48,30 @@ class RunFolder:
             (self.path / name).unlink(missing_ok=True)
 
     def put(self, name: str, figures: Mapping[str, Any]) -> None:
-        """Write one of the files."""
+        """Write one of the JSON files.
+
+        Parameters
+        ----------
+        name : str
+            Of the file.
+        figures : mapping of str to Any
+            What JSON holds.
+        """
         try:
             write_json(self.path / name, figures)
         except (InputError, OSError) as error:
             warn(f"{error}; the run goes on without it")
 
     def put_text(self, name: str, text: str) -> None:
-        """Write a text file."""
+        """Write a text file.
+
+        Parameters
+        ----------
+        name : str
+            Of the file.
+        text : str
+            All of it.
+        """
         try:
             with written_aside(self.path / name) as partial:
                 partial.write_text(text, encoding="utf-8")
@@ -53,9 +80,16 @@ class RunFolder:
 
 
 def check_run_folder(path: str | os.PathLike[str], command: str, goes_on: bool) -> None:
-    """Make a run's folder.
+    """Make a run's folder, and check that it holds no other run.
 
-    command : 'spdnn train'. goes_on : the run may be the rest of the one that is in the folder.
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The folder; need not be there.
+    command : str
+        'spdnn train'.
+    goes_on : bool
+        Whether the run may be the rest of the one that is in the folder.
 
     Raises
     ------
@@ -80,6 +114,16 @@ def check_run_folder(path: str | os.PathLike[str], command: str, goes_on: bool) 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what a run's folder says of the run.
 
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The folder.
+
+    Returns
+    -------
+    dict of str to Any
+        What ABOUT holds; only format and version are checked.
+
     Raises
     ------
     FormatError : no folder, not of a run, damaged, of a newer version.
@@ -99,6 +143,16 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def read_object(path: Path) -> dict[str, Any]:
     """Return what a JSON file holds.
+
+    Parameters
+    ----------
+    path : Path
+        JSON file.
+
+    Returns
+    -------
+    dict of str to Any
+        By name.
 
     Raises
     ------

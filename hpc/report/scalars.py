@@ -18,6 +18,11 @@ class Scalars:
 
     A write that fails is said once; the run goes on without.
 
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        Is made where it is not there.
+
     Raises
     ------
     InputError : tensorboard is not installed; the folder cannot be written to.
@@ -31,7 +36,15 @@ class Scalars:
         self._writer: Any = Writer(os.fspath(folder))
 
     def put(self, step: int, **values: float | None) -> None:
-        """Write scalars of a step: name to value, '/' grouping names; None is left out."""
+        """Write scalars of a step.
+
+        Parameters
+        ----------
+        step : int
+            Of all of them.
+        **values : float or None
+            By name, '/' grouping names; None is left out.
+        """
         if self._writer is None:
             return
         try:
@@ -44,7 +57,13 @@ class Scalars:
             self._writer = None
 
     def read(self, reading: Reading) -> None:
-        """Write a reading."""
+        """Write a reading.
+
+        Parameters
+        ----------
+        reading : Reading
+            Of the meter; gives WHAT/loss, WHAT/rate and WHAT/wait.
+        """
         what = reading.course.what
         values = {f"{what}/{name}": getattr(reading, name) for name in OF_READINGS}
         self.put(reading.step, **values)
@@ -57,7 +76,17 @@ class Scalars:
 
 
 def check_scalars(folder: str | os.PathLike[str]) -> None:
-    """Raise InputError if scalars cannot be written; the folder is made."""
+    """Check that scalars can be written; the folder is made.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        That of --tensorboard.
+
+    Raises
+    ------
+    InputError : tensorboard is not installed; the folder cannot be made or written to.
+    """
     try:
         from tensorboard.summary import Writer  # noqa: F401
     except ImportError as error:
@@ -68,7 +97,19 @@ def check_scalars(folder: str | os.PathLike[str]) -> None:
 
 
 def check_folder(folder: str | os.PathLike[str], option: str) -> None:
-    """Make a folder; raise InputError if it cannot be made or written to."""
+    """Make a folder, and check that it can be written to.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        May be there.
+    option : str
+        Names it in the message.
+
+    Raises
+    ------
+    InputError : it cannot be made or written to.
+    """
     if not os.fspath(folder):
         raise InputError(f"{option}: expected the name of a folder")
     try:

@@ -9,7 +9,13 @@ from hpc.report.durations import seconds_of
 
 
 def add_stall(parser: argparse.ArgumentParser) -> None:
-    """Add --stall."""
+    """Add --stall.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of a command that is watched over.
+    """
     parser.add_argument(
         "--stall",
         metavar="TIME",
@@ -20,7 +26,17 @@ def add_stall(parser: argparse.ArgumentParser) -> None:
 
 
 def stall_seconds(args: argparse.Namespace) -> float | None:
-    """Return what --stall says in seconds, None without.
+    """Return what --stall says.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of a command with `add_stall`.
+
+    Returns
+    -------
+    float or None
+        Seconds; None without.
 
     Raises
     ------

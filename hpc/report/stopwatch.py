@@ -8,7 +8,10 @@ from time import perf_counter
 class Stopwatch:
     """Seconds by kind of work. `lap(kind)` books the time since the last lap.
 
-    seconds : kind ('compute', 'pack', 'wait', 'read' ...) to seconds.
+    Attributes
+    ----------
+    seconds : dict of str to float
+        By kind: 'compute', 'pack', 'wait', 'read' ...
     """
 
     def __init__(self) -> None:
@@ -20,15 +23,38 @@ class Stopwatch:
         self._last = perf_counter()
 
     def lap(self, kind: str) -> None:
-        """Book the time since the last lap as `kind`."""
+        """Book the time since the last lap as `kind`.
+
+        Parameters
+        ----------
+        kind : str
+            Of work; added to what it has.
+        """
         now = perf_counter()
         self.seconds[kind] = self.seconds.get(kind, 0.0) + now - self._last
         self._last = now
 
     def waited_s(self) -> float:
-        """Return the seconds booked under 'wait'."""
+        """Return the seconds booked under 'wait'.
+
+        Returns
+        -------
+        float
+            Seconds; 0 where nothing was.
+        """
         return self.seconds.get("wait", 0.0)
 
     def total(self, *kinds: str) -> float:
-        """Return the seconds booked under `kinds`, or under all without any."""
+        """Return the seconds booked under `kinds`, or under all without any.
+
+        Parameters
+        ----------
+        *kinds : str
+            Of work; all without any.
+
+        Returns
+        -------
+        float
+            Seconds.
+        """
         return sum(self.seconds.get(kind, 0.0) for kind in kinds or self.seconds)

@@ -39,10 +39,18 @@ def draw_timeline(
 ) -> None:
     """Draw the steps of a window.
 
+    Paper: Pipe-BD, Fig. 5.
+
     Parameters
     ----------
-    path : a .png; .svg and .pdf work as well.
-    waiting : kinds in which a rank has nothing to do.
+    trace : Trace
+        Of all ranks.
+    window : Window
+        Steps that are shown, one or more.
+    path : str or os.PathLike
+        File to write, aside and renamed; a .png; .svg and .pdf work as well.
+    waiting : collection of str
+        Kinds in which a rank has nothing to do.
 
     Raises
     ------

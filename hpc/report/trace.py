@@ -56,7 +56,15 @@ class Trace:
 
 
 class SpanLog:
-    """Keeps the last spans of one rank, on the rank's own clock."""
+    """Keeps the last spans of one rank, on the rank's own clock.
+
+    Parameters
+    ----------
+    rank : int
+        Whose spans these are.
+    kept : int
+        So many at most, the last ones.
+    """
 
     def __init__(self, rank: int, kept: int = KEPT_SPANS) -> None:
         self._rank = rank
@@ -64,13 +72,39 @@ class SpanLog:
 
     @contextlib.contextmanager
     def span(self, kind: str, step: int, block: int) -> Iterator[None]:
-        """Keep when what runs inside began and ended."""
+        """Keep when what runs inside began and ended; nothing where it raises.
+
+        Parameters
+        ----------
+        kind : str
+            Of work.
+        step : int
+            Number of the round.
+        block : int
+            Number of the block.
+
+        Yields
+        ------
+        None
+            While the work goes on.
+        """
         began = perf_counter()
         yield
         self._spans.append(Span(self._rank, str(kind), step, block, began, perf_counter()))
 
     def spans(self, offset_s: float = 0.0) -> list[Span]:
-        """Return the spans, `offset_s` added to their times."""
+        """Return the spans, `offset_s` added to their times.
+
+        Parameters
+        ----------
+        offset_s : float
+            Seconds that are added to their times: this rank's clock to the common one.
+
+        Returns
+        -------
+        list of Span
+            In the order in which they ended.
+        """
         return [
             span._replace(start_s=span.start_s + offset_s, end_s=span.end_s + offset_s)
             for span in self._spans
@@ -78,7 +112,19 @@ class SpanLog:
 
 
 def write_trace(path: str | os.PathLike[str], trace: Trace) -> None:
-    """Write a trace; the earliest span begins at 0."""
+    """Write a trace; the earliest span begins at 0.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        File to write, aside and renamed.
+    trace : Trace
+        Of all ranks.
+
+    Raises
+    ------
+    InputError : the file cannot be written.
+    """
     zero = min((span.start_s for span in trace.spans), default=0.0)
     ranks = sorted({span.rank for span in trace.spans})
     events = [*map(_thread_name, ranks), *(_event(span, zero) for span in trace.spans)]
@@ -111,6 +157,16 @@ def _event(span: Span, zero: float) -> dict[str, Any]:
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
     """Read what `write_trace` wrote.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+
+    Returns
+    -------
+    Trace
+        Its steps counted on over the blocks, see the module.
 
     Raises
     ------
@@ -175,7 +231,17 @@ class Window:
 def steady(trace: Trace, most: int | None = None) -> Window:
     """Return steps that all ranks do, and the one after them, without the first and last fifth.
 
-    most : at most so many, from the middle.
+    Parameters
+    ----------
+    trace : Trace
+        With one span or more; ranks without any are not looked at.
+    most : int or None
+        At most so many, from the middle.
+
+    Returns
+    -------
+    Window
+        Empty where there are no such steps.
     """
     seen: dict[int, set[int]] = {}
     for span in trace.spans:
@@ -190,7 +256,20 @@ def steady(trace: Trace, most: int | None = None) -> Window:
 
 
 def start_of(trace: Trace, step: int) -> dict[int, float]:
-    """Return for each rank that does `step` when it begins."""
+    """Return for each rank that does `step` when it begins.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of all ranks.
+    step : int
+        Its number.
+
+    Returns
+    -------
+    dict of int to float
+        Rank to seconds, on the clock that all ranks share.
+    """
     starts: dict[int, float] = {}
     for span in trace.spans:
         if span.step == step:
@@ -199,7 +278,20 @@ def start_of(trace: Trace, step: int) -> dict[int, float]:
 
 
 def step_s(trace: Trace, window: Window) -> float:
-    """Return the seconds a step takes, the mean over a window, on the slowest rank; 0 if empty."""
+    """Return what a step takes: the mean over a window, on the slowest rank.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of all ranks.
+    window : Window
+        From `steady`: its end must be a step that is there.
+
+    Returns
+    -------
+    float
+        Seconds; 0 for an empty window.
+    """
     return max(_took(trace, window).values(), default=0.0) / max(len(window), 1)
 
 
@@ -207,6 +299,20 @@ def idle_shares(trace: Trace, window: Window, waiting: Collection[str]) -> tuple
     """Return for every rank the share of a window that it spends on kinds of `waiting`.
 
     A rank that did nothing is idle throughout.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of all ranks.
+    window : Window
+        From `steady`.
+    waiting : collection of str
+        Kinds in which a rank has nothing to do.
+
+    Returns
+    -------
+    tuple of float
+        One a rank, of its own time for the window.
     """
     took = _took(trace, window)
     waited = dict.fromkeys(took, 0.0)
@@ -218,7 +324,18 @@ def idle_shares(trace: Trace, window: Window, waiting: Collection[str]) -> tuple
 
 
 def of_whole_run(trace: Trace) -> bool:
-    """Return whether the trace says what the run itself measured."""
+    """Return whether the trace says what the run itself measured.
+
+    Parameters
+    ----------
+    trace : Trace
+        As it was read.
+
+    Returns
+    -------
+    bool
+        Whether `about` has a step's seconds, and an idle share for every rank.
+    """
     return "step_s" in trace.about and len(trace.about.get("idle") or ()) == trace.n_ranks
 
 
@@ -229,6 +346,22 @@ def measured(
 
     They are the run's own where the trace has them: a step is then one batch through all blocks.
     Else they are worked out from a window, whose steps are rounds: in a baseline, of one block.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of all ranks.
+    window : Window
+        From `steady`.
+    waiting : collection of str
+        Kinds in which a rank has nothing to do.
+
+    Returns
+    -------
+    step_s : float
+        Seconds of a step.
+    idle : tuple of float
+        Share of every rank's time.
     """
     if of_whole_run(trace):
         return float(trace.about["step_s"]), tuple(map(float, trace.about["idle"]))

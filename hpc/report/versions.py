@@ -17,14 +17,26 @@ FOLDER = Path(__file__).parents[1]
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the program, of Python and of what it uses, as far as it is there."""
+    """Return the versions of the program, of Python and of what it uses, as far as it is there.
+
+    Returns
+    -------
+    dict of str to str
+        Name to version.
+    """
     found = {"relaycut": f"{__version__} ({program_digest()})", "Python": platform.python_version()}
     found |= {name: metadata.version(name) for name in PACKAGES if find_spec(name)}
     return found | {"HDF5": h5py.version.hdf5_version}
 
 
 def program_digest() -> str:
-    """Return what the program's files are, hashed: two checkouts may bear the same version."""
+    """Return what the program's files are, hashed: two checkouts may bear the same version.
+
+    Returns
+    -------
+    str
+        Eight hexadecimal digits of SHA-256.
+    """
     digest = hashlib.sha256()
     for path in sorted(FOLDER.rglob("*.py")):
         digest.update(str(path.relative_to(FOLDER)).encode() + path.read_bytes())
@@ -32,9 +44,17 @@ def program_digest() -> str:
 
 
 def commit(checkout: Path = FOLDER.parent) -> str | None:
-    """Return the commit that a checkout stands at; None where it is none.
+    """Return the commit that a checkout stands at.
 
-    Its files are read, no git is started: under MPI a process had better start no other.
+    Parameters
+    ----------
+    checkout : Path
+        Folder that holds .git.
+
+    Returns
+    -------
+    str or None
+        As git has it; None where there is no checkout, or a worktree of another.
     """
     try:
         folder = checkout / ".git"

@@ -6,5 +6,11 @@ import sys
 
 
 def warn(message: str) -> None:
-    """Print a warning on standard error."""
+    """Print a warning on standard error.
+
+    Parameters
+    ----------
+    message : str
+        One line, without 'warning'.
+    """
     print(f"hpc: warning: {message}", file=sys.stderr, flush=True)

@@ -13,7 +13,13 @@ from hpc.report.scalars import check_scalars
 
 
 def add_watching(parser: argparse.ArgumentParser) -> None:
-    """Add --quiet, --verbose, --log, --tensorboard and --run."""
+    """Add --quiet, --verbose, --log, --tensorboard and --run.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Of a command of the engines.
+    """
     group = parser.add_argument_group("watching")
     add_quiet(group)
     group.add_argument(
@@ -37,6 +43,13 @@ def add_watching(parser: argparse.ArgumentParser) -> None:
 
 def check_watching(args: argparse.Namespace, command: str) -> None:
     """Check the options, on the first rank; folders are made.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of a command with `add_watching`.
+    command : str
+        'spdnn train'.
 
     Raises
     ------

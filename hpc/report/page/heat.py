@@ -17,7 +17,22 @@ DARK_FROM = 0.55
 
 
 def heat_svg(chart: Heat, title: str, width: float) -> str:
-    """Return the SVG."""
+    """Return a matrix as SVG.
+
+    Parameters
+    ----------
+    chart : Heat
+        One row or more.
+    title : str
+        What screen readers say.
+    width : float
+        Of the picture, in its own units.
+
+    Returns
+    -------
+    str
+        An <svg> element.
+    """
     n = len(chart.values)
     side = min(LARGEST, CELL * n, width - LEFT - KEY)
     size, largest = side / n, max(max(row) for row in chart.values)

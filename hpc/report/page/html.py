@@ -21,7 +21,20 @@ MOST_SPANS = 20_000
 
 
 def page_of(run: RunData, pictures: Sequence[Picture]) -> str:
-    """Return the page."""
+    """Return the page.
+
+    Parameters
+    ----------
+    run : RunData
+        For the head of the page.
+    pictures : sequence of Picture
+        In the order of the page.
+
+    Returns
+    -------
+    str
+        HTML, whole.
+    """
     here = files("hpc.report.page")
     parts = {
         "title": escape(f"{run.command}, {run.about.get('started', '')}"),
@@ -39,7 +52,18 @@ def page_of(run: RunData, pictures: Sequence[Picture]) -> str:
 
 
 def section_of(picture: Picture) -> str:
-    """Return a picture with its caption and its table."""
+    """Return a picture with its caption and its table.
+
+    Parameters
+    ----------
+    picture : Picture
+        What is drawn.
+
+    Returns
+    -------
+    str
+        A <section> element, whose id is the picture's name.
+    """
     drawn = (
         _timeline(picture.chart)
         if isinstance(picture.chart, Timeline)
@@ -68,7 +92,18 @@ def _both(picture: Picture) -> str:
 
 
 def table_of(table: Table) -> str:
-    """Return a table; every number stands in a <data> with its exact value."""
+    """Return a table; every number stands in a <data> with its exact value.
+
+    Parameters
+    ----------
+    table : Table
+        Values and their forms.
+
+    Returns
+    -------
+    str
+        A <table> element.
+    """
     head = "".join(
         f'<th scope="col" class="{"number" if one.form else "text"}">{escape(one.title)}'
         f"{f' <small>{escape(one.unit)}</small>' if one.unit else ''}</th>"
@@ -122,7 +157,19 @@ def _timeline(chart: Timeline) -> str:
 
 
 def timeline_data(chart: Timeline) -> dict[str, Any]:
-    """Return what the script needs: spans as [rank, kind, step, block, begin, length], in µs."""
+    """Return what the script needs to draw a timeline.
+
+    Parameters
+    ----------
+    chart : Timeline
+        With one span or more.
+
+    Returns
+    -------
+    dict of str to Any
+        `spans`, up to MOST_SPANS, are [rank, number in `kinds`, step, block, begin, length]; begin
+        and `shown` are in µs from the first one's begin, length in µs.
+    """
     trace = chart.trace
     spans = sorted(trace.spans, key=lambda span: span.start_s)
     if len(spans) > MOST_SPANS:

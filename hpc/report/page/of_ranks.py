@@ -20,7 +20,18 @@ STEPS_SHOWN = 4
 
 
 def rank_pictures(run: RunData) -> Iterator[Picture]:
-    """Yield the pictures that the run has numbers for."""
+    """Yield the pictures that the run has numbers for.
+
+    Parameters
+    ----------
+    run : RunData
+        What is known of the run.
+
+    Yields
+    ------
+    Picture
+        Time of every rank, predicted against measured, timeline.
+    """
     seconds = kinds_of(run.figures)
     if seconds:
         yield _time(seconds)
@@ -31,7 +42,19 @@ def rank_pictures(run: RunData) -> Iterator[Picture]:
 
 
 def kinds_of(figures: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return the seconds of each kind by rank; of kinds that took any time, in KINDS' order."""
+    """Return the seconds of each kind by rank; of kinds that took any time, in KINDS' order.
+
+    Parameters
+    ----------
+    figures : mapping of str to Any
+        Of the run.
+
+    Returns
+    -------
+    dict of str to list of float
+        Seconds by rank, for the kinds that took any time, in the order of KINDS; empty where they
+        are not known.
+    """
     found = figures.get("kinds_s") or {
         kind: figures[f"{kind}_s"] for kind in KINDS if isinstance(figures.get(f"{kind}_s"), list)
     }

@@ -15,7 +15,18 @@ MOST_IN_TABLE = 16
 
 
 def traffic_pictures(run: RunData) -> Iterator[Picture]:
-    """Yield the pictures that the run has numbers for."""
+    """Yield the pictures that the run has numbers for.
+
+    Parameters
+    ----------
+    run : RunData
+        What is known of the run.
+
+    Yields
+    ------
+    Picture
+        Words by pair of ranks, words and messages by layer.
+    """
     traffic = run.traffic
     if traffic is None:
         return

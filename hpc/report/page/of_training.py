@@ -21,7 +21,18 @@ ACCURACIES = (
 
 
 def training_pictures(run: RunData) -> Iterator[Picture]:
-    """Yield the pictures that the run has numbers for."""
+    """Yield the pictures that the run has numbers for.
+
+    Parameters
+    ----------
+    run : RunData
+        What is known of the run.
+
+    Yields
+    ------
+    Picture
+        Losses, accuracies, rate and waiting.
+    """
     epochs = epochs_of(run)
     if any("losses" in epoch for epoch in epochs):
         yield from _block_losses(epochs)
@@ -31,7 +42,18 @@ def training_pictures(run: RunData) -> Iterator[Picture]:
 
 
 def epochs_of(run: RunData) -> list[dict[str, Any]]:
-    """Return the epochs as the log has them, the last word on each; else as the figures do."""
+    """Return the epochs as the log has them, the last word on each; else as the figures do.
+
+    Parameters
+    ----------
+    run : RunData
+        What is known of the run.
+
+    Returns
+    -------
+    list of dict of str to Any
+        By ascending `epoch`, from 1; empty where there are none.
+    """
     found = {
         event["epoch"]: event
         for event in run.events
@@ -108,6 +130,16 @@ def readings_of(run: RunData) -> list[dict[str, Any]]:
     """Return the readings of the run's main stretch, the last kind of work in the log.
 
     Where it went on from a checkpoint, those after it that were thrown away are left out.
+
+    Parameters
+    ----------
+    run : RunData
+        What is known of the run.
+
+    Returns
+    -------
+    list of dict of str to Any
+        Events 'progress', `step` ascending.
     """
     found = [event for event in run.events if event.get("event") == "progress"]
     kept: list[dict[str, Any]] = []

@@ -22,7 +22,14 @@ DPI = 200
 
 
 def draw(picture: Picture, path: Path) -> None:
-    """Draw a picture; its name says what kind of file: .png or .svg.
+    """Draw a picture.
+
+    Parameters
+    ----------
+    picture : Picture
+        What is drawn.
+    path : Path
+        File to write, aside and renamed; ends in .png or .svg.
 
     Raises
     ------
@@ -51,7 +58,18 @@ def draw(picture: Picture, path: Path) -> None:
 
 
 def colour(number: int) -> str:
-    """Return the colour of a number; greys below 0."""
+    """Return the colour of a number; greys below 0.
+
+    Parameters
+    ----------
+    number : int
+        Of a series; below 0 for a kind of waiting.
+
+    Returns
+    -------
+    str
+        '#rrggbb'; they repeat.
+    """
     return COLOURS[number % len(COLOURS)] if number >= 0 else GREYS[(-number - 1) % len(GREYS)]
 
 

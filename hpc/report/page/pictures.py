@@ -17,13 +17,34 @@ DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 
 def pictures_of(run: RunData) -> list[Picture]:
-    """Return the pictures that a run has numbers for. Pure."""
+    """Return the pictures that a run has numbers for. Pure.
+
+    Parameters
+    ----------
+    run : RunData
+        What is known of the run.
+
+    Returns
+    -------
+    list of Picture
+        In the order of the page.
+    """
     return [*training_pictures(run), *rank_pictures(run), *traffic_pictures(run)]
 
 
 @contextlib.contextmanager
 def of_a_run(where: str) -> Iterator[None]:
     """Draw the numbers of a run, which others may have touched since.
+
+    Parameters
+    ----------
+    where : str
+        Begins the message.
+
+    Yields
+    ------
+    None
+        While the block draws.
 
     Raises
     ------

@@ -42,7 +42,17 @@ def read_run(
 ) -> RunData:
     """Read a run's folder.
 
-    predicted : file of `partition predict --json`.
+    Parameters
+    ----------
+    path : str or os.PathLike
+        Folder of --run.
+    predicted : str or os.PathLike or None
+        File of `partition predict --json`.
+
+    Returns
+    -------
+    RunData
+        Parts that are not there are None; figures and events are empty then.
 
     Raises
     ------
@@ -62,7 +72,20 @@ def read_run(
 
 
 def read_events(path: Path) -> tuple[Figures, ...]:
-    """Return the events of a log. A last line that is not whole is left out: the run was killed.
+    """Return the events of a log.
+
+    A line that is not whole is left out where it is the last one or a run begins after it: the run
+    was killed.
+
+    Parameters
+    ----------
+    path : Path
+        JSON objects, a line each.
+
+    Returns
+    -------
+    tuple of dict of str to Any
+        In the order of the file.
 
     Raises
     ------

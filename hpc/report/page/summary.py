@@ -14,7 +14,18 @@ from hpc.report.page.run_data import RunData
 
 
 def tiles(run: RunData) -> list[tuple[str, str, str]]:
-    """Return the numbers that people look for first: name, value, unit."""
+    """Return the numbers that people look for first: name, value, unit.
+
+    Parameters
+    ----------
+    run : RunData
+        What is known of the run.
+
+    Returns
+    -------
+    list of (str, str, str)
+        Name, value, unit; those that the run has.
+    """
     return list(_tiles(run))
 
 
@@ -48,7 +59,18 @@ def _tiles(run: RunData) -> Iterator[tuple[str, str, str]]:
 
 
 def waiting_share(figures: dict[str, Any]) -> float | None:
-    """Return the share of all ranks' time that was spent waiting; None where it is not known."""
+    """Return the share of all ranks' time that was spent waiting.
+
+    Parameters
+    ----------
+    figures : dict of str to Any
+        Of the run.
+
+    Returns
+    -------
+    float or None
+        In [0, 1]; None where it is not known.
+    """
     seconds = kinds_of(figures)
     total = sum(map(sum, seconds.values()))
     if not total:
@@ -57,7 +79,18 @@ def waiting_share(figures: dict[str, Any]) -> float | None:
 
 
 def about_rows(run: RunData) -> list[tuple[str, str]]:
-    """Return what was run, on what, and how it ended."""
+    """Return what was run, on what, and how it ended.
+
+    Parameters
+    ----------
+    run : RunData
+        What is known of the run.
+
+    Returns
+    -------
+    list of (str, str)
+        Name and value; those that are known.
+    """
     about = run.about
     hosts: Counter[str] = Counter(about.get("hosts", ()))
     shown = ", ".join(f"{host} ({n} rank{'s' * (n > 1)})" for host, n in list(hosts.items())[:16])
@@ -89,7 +122,18 @@ def _of_figures(figures: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def options_rows(run: RunData) -> list[tuple[str, str]]:
-    """Return the options in force; those that are not set are left out."""
+    """Return the options in force; those that are not set are left out.
+
+    Parameters
+    ----------
+    run : RunData
+        What is known of the run.
+
+    Returns
+    -------
+    list of (str, str)
+        Name, without dashes in front, and value.
+    """
     options = run.about.get("options", {})
     return [
         (name.removesuffix("_folder").replace("_", "-"), str(value))

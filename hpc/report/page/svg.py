@@ -28,7 +28,22 @@ class Scale:
 
 
 def svg_of(chart: Chart, title: str, width: float) -> str:
-    """Return a chart as SVG; '' for a timeline, which the page's script draws."""
+    """Return a chart as SVG.
+
+    Parameters
+    ----------
+    chart : Chart
+        With one value or more.
+    title : str
+        What screen readers say.
+    width : float
+        Of the picture, in its own units.
+
+    Returns
+    -------
+    str
+        An <svg> element; '' for a timeline, which the page's script draws.
+    """
     if isinstance(chart, Lines):
         return _lines(chart, title, width)
     if isinstance(chart, Bars):
@@ -39,7 +54,18 @@ def svg_of(chart: Chart, title: str, width: float) -> str:
 
 
 def legend_of(chart: Chart) -> list[tuple[str, str]]:
-    """Return what the colours mean: class and name; nothing where there is but one."""
+    """Return what the colours mean.
+
+    Parameters
+    ----------
+    chart : Chart
+        What is drawn.
+
+    Returns
+    -------
+    list of (str, str)
+        Class and name; empty where there is but one, and for a matrix or a timeline.
+    """
     if isinstance(chart, Lines):
         found = [(colour(one.colour), one.name) for one in chart.series]
     elif isinstance(chart, Bars):

@@ -9,7 +9,22 @@ STEPS = (1, 2, 2.5, 5, 10)
 
 
 def ticks(low: float, high: float, most: int = 6, whole: bool = False) -> list[float]:
-    """Return round numbers that cover low..high, evenly apart, at most about `most`."""
+    """Return round numbers that cover a range, evenly apart.
+
+    Parameters
+    ----------
+    low, high : float
+        The range; where it is empty, one that begins at `low` is covered.
+    most : int
+        About so many at most.
+    whole : bool
+        Whether only whole numbers will do.
+
+    Returns
+    -------
+    list of float
+        Ascending, two or more; the first at `low` or below, the last at `high` or above.
+    """
     if not high > low:
         high = low + (abs(low) or 1.0)
     rough = (high - low) / max(1, most - 1)
@@ -22,7 +37,18 @@ def ticks(low: float, high: float, most: int = 6, whole: bool = False) -> list[f
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Return powers of ten, with 2 and 5 where there are few, that cover low..high (above 0)."""
+    """Return powers of ten, with 2 and 5 times them where there are few, that cover a range.
+
+    Parameters
+    ----------
+    low, high : float
+        The range, above 0.
+
+    Returns
+    -------
+    list of float
+        Ascending; the first at `low` or below.
+    """
     first, last = floor(log10(low)), ceil(log10(high) - 1e-9)
     powers = range(first, max(last, first + 1) + 1)
     if len(powers) > 4:
@@ -35,7 +61,20 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def tick_texts(values: Sequence[float], percent: bool = False) -> list[str]:
-    """Return the labels of marks, all with as many digits as they need to differ."""
+    """Return the labels of marks, all with as many digits as they need to differ.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Of the marks.
+    percent : bool
+        Whether they are shares, to be shown as per cent.
+
+    Returns
+    -------
+    list of str
+        One a mark, with the prefix k, M or G where the largest is large.
+    """
     if percent:
         return [f"{text} %" for text in tick_texts([100 * value for value in values])]
     largest = max(map(abs, values), default=0.0)
