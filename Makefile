@@ -21,18 +21,8 @@ OPENMPI_ENV := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 OPENMPI_LAUNCHES := tests --ignore=tests/cli/test_help_examples.py --ignore=tests/examples \
   --ignore=tests/docs
 
-# Whose docstrings must name every parameter and say what is returned: what users call.
-DOCUMENTED := \
-  $(patsubst %,hpc/spdnn/%.py,interface exporting export_npz export_torch export_tsv \
-    narrow_index inference training load save) \
-  $(patsubst %,hpc/pipebd/%.py,interface exporting outlook blocks preparation optimizer recipe \
-    profile_data profile_file) \
-  $(patsubst %,hpc/io/%.py,network plan samples sample_arrays images image_arrays layer_list \
-    fingerprint lazily challenge_files checkpoint_options machine sharded categories \
-    export_formats) \
-  $(patsubst %,hpc/comm/%.py,sameness) \
-  $(patsubst %,partition/%.py,build stats shard compare predict inputs asked) \
-  $(patsubst %,datasets/%.py,torch_layers random_network challenge_network challenge_tsv tsv)
+# Docstrings name every parameter and say what is returned.
+DOCUMENTED := $(sort $(shell find hpc partition launch datasets -name '*.py'))
 
 .PHONY: venv demo test lint docs test-serial test-mpi test-openmpi soak bench clean
 MNIST ?= ../shared/data/mnist

@@ -43,7 +43,13 @@ class Rates:
     word_s: float
 
     def array(self) -> Numbers:
-        """Return the coefficients in the order of `work`: (5,)."""
+        """Return the coefficients in the order of `work`.
+
+        Returns
+        -------
+        (5,) float64 array
+            In seconds, by the unit of each.
+        """
         return np.array([getattr(self, field.name) for field in fields(self)])
 
 

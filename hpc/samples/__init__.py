@@ -21,7 +21,17 @@ from hpc.io.errors import InputError
 
 
 def sample_path(name: str) -> Path:
-    """Return the file of a sample, 'challenge-1024' or 'digits'.
+    """Return the file of a sample.
+
+    Parameters
+    ----------
+    name : {'challenge-1024', 'digits'}
+        Of the sample.
+
+    Returns
+    -------
+    Path
+        Of the HDF5 file, in this package.
 
     Raises
     ------
