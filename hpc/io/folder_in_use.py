@@ -1,4 +1,4 @@
-"""A folder of checkpoints belongs to one run at a time: a file in it is locked as long as that runs.
+"""A folder of checkpoints belongs to one run at a time: a file in it is locked while that runs.
 
 The lock is the kernel's (flock), so it goes with the process that holds it, however that ends.
 File systems that know no locks (some mounts of Lustre) are used without.

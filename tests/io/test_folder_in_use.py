@@ -38,9 +38,9 @@ def holder(tmp_path):
 
 
 def test_another_process_is_named_and_refused(holder, tmp_path):
-    with pytest.raises(InputError, match=rf"in use by another run \(process {holder.pid} on "):
-        with folder_in_use(tmp_path, patience_s=0.3):
-            pass
+    named = rf"in use by another run \(process {holder.pid} on "
+    with pytest.raises(InputError, match=named), folder_in_use(tmp_path, patience_s=0.3):
+        pass
 
 
 def test_a_killed_process_lets_go(holder, tmp_path):
