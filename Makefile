@@ -21,9 +21,6 @@ OPENMPI_ENV := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 OPENMPI_LAUNCHES := tests --ignore=tests/cli/test_help_examples.py --ignore=tests/examples \
   --ignore=tests/docs
 
-# Docstrings name every parameter and say what is returned.
-DOCUMENTED := $(sort $(shell find hpc partition launch datasets -name '*.py'))
-
 .PHONY: venv demo test lint docs test-serial test-mpi test-openmpi soak bench clean
 MNIST ?= ../shared/data/mnist
 
@@ -48,7 +45,7 @@ lint: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy hpc partition launch datasets tests
-	$(BIN)/numpydoc lint $(DOCUMENTED)
+	find hpc partition launch datasets -name '*.py' | sort | xargs $(BIN)/numpydoc lint
 
 # The pages, in build/site; any warning is an error. Pictures: docs/figures/make.py.
 docs: venv
