@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from running import ROOT
+from running import ROOT, WRITTEN
 
 PARTS = (
     ("spdnn_speed.py", "--mnist", "MNIST", "--rounds", "ROUNDS"),
@@ -38,7 +38,7 @@ def main() -> None:
         print(f"\n== {script} {' '.join(words)}", flush=True)
         folder = Path(__file__).parent
         subprocess.run([sys.executable, folder / script, *words], cwd=ROOT, check=True)
-    draw(ROOT / "benchmarks" / "results")
+    draw(WRITTEN)
 
 
 def draw(folder: Path) -> None:

@@ -12,6 +12,8 @@ from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+WRITTEN = ROOT / "build" / "benchmarks"
+"""Where results go; those that the documentation shows are copied to benchmarks/results."""
 MPIRUN = Path(sys.executable).with_name("mpirun")
 
 
@@ -52,8 +54,7 @@ def machine() -> str:
 
 
 def keep(name: str, results: dict[str, Any]) -> None:
-    """Write results to benchmarks/results/NAME.json with the machine they come from."""
-    folder = ROOT / "benchmarks" / "results"
-    folder.mkdir(exist_ok=True)
+    """Write results to build/benchmarks/NAME.json with the machine they come from."""
+    WRITTEN.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"machine": machine(), **results}, indent=2) + "\n"
-    (folder / f"{name}.json").write_text(text)
+    (WRITTEN / f"{name}.json").write_text(text)
