@@ -23,7 +23,7 @@ from hpc.io.errors import InputError
 from hpc.io.image_arrays import Data
 from hpc.io.images import ImagesFile
 from hpc.pipebd.assembling import assembled
-from hpc.pipebd.blocks import BlockPair
+from hpc.pipebd.blocks import BlockPair, check_parameters
 from hpc.pipebd.checkpoint_run import Keeping
 from hpc.pipebd.checkpoint_state import digest_of
 from hpc.pipebd.distillation import Distilled, EpochReport, distill
@@ -245,6 +245,7 @@ def finetune(
         with opened(mine, data, device, transport) as here:
             with together(mine):
                 _check(epochs=epochs)
+                check_parameters(model, "the model")
                 images = _split(here.file, model, batch, seed, mine.size, validation)
             same_on_all(mine, images=images.digest())
             keeping = None
