@@ -98,7 +98,7 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
     """
     with together(comm):
         check_root(options.root)
-    found = comm.bcast(numbers(options.root))
+    found = _numbers(comm, options.root)
     newest = found[0] if found else 0
     broken: set[int] = set()
     after = newest if options.fresh else options.after
@@ -129,10 +129,22 @@ def newest_number(comm: MPI.Comm, root: Path) -> int:
     -------
     int
         From 1, the same on all ranks; 0 where there is none.
+
+    Raises
+    ------
+    AgreedError : on all ranks: the folder cannot be read.
     """
+    found = _numbers(comm, root)
+    return found[0] if found else 0
+
+
+def _numbers(comm: MPI.Comm, root: Path) -> list[int]:
+    """Return the numbers of the checkpoints that the first rank sees, newest first. Collective."""
+    found: list[int] = []
     with together(comm):
-        found = numbers(root) if comm.rank == 0 and root.is_dir() else []
-    return int(comm.bcast(found[0] if found else 0))
+        if comm.rank == 0:
+            found = numbers(root)
+    return list(comm.bcast(found))
 
 
 def _complete(comm: MPI.Comm, options: CheckpointOptions, number: int) -> Index | None:

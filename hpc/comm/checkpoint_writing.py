@@ -236,7 +236,7 @@ class IndexWriter:
         except (InputError, OSError) as error:
             remove(path)
             return f"index: {os.strerror(_error_number(error))}"
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, InputError):
             prune(self.root, self._keep, place.number, self._broken)
         return None
 
