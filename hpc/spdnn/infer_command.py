@@ -90,7 +90,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                     gauges=record.gauges,
                 )
             described = describe_run(comm, args, local, loaded.shard)
-            keep_traffic(comm, args, loaded.shard, record)
+            keep_traffic(comm, args, loaded, record)
             return _report(args, comm, loaded, result, truth, described, record)
 
 
