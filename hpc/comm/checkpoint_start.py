@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from hpc.comm.notice import notice
 from hpc.comm.world import AgreedError, together
 from hpc.io.checkpoint import Index, check_part, read_index
 from hpc.io.checkpoint_folder import (
@@ -111,7 +111,7 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
             return Start(newest, index, frozenset(broken))
         broken.add(number)
     if broken and comm.rank == 0:
-        print("hpc: no checkpoint is complete: the run begins anew", file=sys.stderr, flush=True)
+        notice("no checkpoint is complete: the run begins anew")
     return Start(newest, None, frozenset(broken))
 
 
@@ -157,7 +157,7 @@ def _complete(comm: MPI.Comm, options: CheckpointOptions, number: int) -> Index 
                 check_part(index, part)
     except AgreedError as error:
         if comm.rank == 0:
-            print(f"hpc: checkpoint {path.name} is skipped: {error}", file=sys.stderr, flush=True)
+            notice(f"checkpoint {path.name} is skipped: {error}")
         return None
     return index
 
