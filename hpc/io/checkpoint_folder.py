@@ -10,8 +10,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from hpc.io.aside import check_writable
 from hpc.io.checkpoint import Index, check_part, index_path, read_index
-from hpc.io.container import check_writable
 from hpc.io.errors import FormatError, InputError
 
 NAME = re.compile(r"checkpoint-([0-9]{6,12})")

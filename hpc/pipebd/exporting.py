@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from hpc.io.container import check_writable, written_aside
+from hpc.io.aside import check_writable, written_aside
 from hpc.io.errors import InputError
 from hpc.io.export_formats import ExportFormats
 from hpc.pipebd.recipe import Recipe

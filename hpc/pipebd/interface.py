@@ -17,8 +17,8 @@ from torch import nn
 
 from hpc.comm.sameness import same_on_all
 from hpc.comm.world import owned, together
+from hpc.io.aside import check_writable
 from hpc.io.checkpoint_options import CheckpointOptions
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.image_arrays import Data
 from hpc.io.images import ImagesFile

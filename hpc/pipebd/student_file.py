@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 import torch
 from torch import nn
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from hpc.io.errors import FormatError, InputError
 from hpc.pipebd.recipe import Recipe, build_student
 from hpc.pipebd.torch_file import is_state, load
