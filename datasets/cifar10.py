@@ -112,16 +112,18 @@ def read_classes(folder: Path, suffix: str) -> tuple[str, ...]:
 
     Raises
     ------
-    FormatError : the file is missing, no pickle of a dict, or has another number of names.
+    FormatError : the file is missing, no pickle of a dict, has another number of names or none
+        that are bytes of text.
     """
     path = folder / ("batches.meta.txt" if suffix else "batches.meta")
-    if suffix:
-        names = _content(path).decode().split()
-    else:
-        names = [name.decode() for name in _unpickled(path).get(b"label_names", [])]
+    found = _content(path).split() if suffix else _unpickled(path).get(b"label_names", [])
+    try:
+        names = tuple(str(name, "utf-8") for name in found)
+    except (TypeError, UnicodeDecodeError) as error:
+        raise FormatError(f"{path}: its class names are no text in bytes ({error})") from error
     if len(names) != N_CLASSES:
         raise FormatError(f"{path}: {len(names)} class names, expected {N_CLASSES}")
-    return tuple(names)
+    return names
 
 
 def read_batch(path: Path) -> Images:
@@ -156,10 +158,19 @@ def _binary_batch(path: Path) -> Images:
 
 def _python_batch(path: Path) -> Images:
     batch = _unpickled(path)
-    data, labels = batch.get(b"data"), np.asarray(batch.get(b"labels", []))
-    if not isinstance(data, np.ndarray) or data.shape != (len(labels), PIXELS):
+    data, labels = (_array(batch.get(name)) for name in (b"data", b"labels"))
+    fits = labels.ndim == 1 and data.shape == (len(labels), PIXELS)
+    if not fits or data.dtype != np.uint8 or labels.dtype.kind not in "iu":
         raise FormatError(f"{path}: expected 'data' of {PIXELS} bytes for each of 'labels'")
-    return data.astype(np.uint8, copy=False).reshape(-1, *SHAPE), labels
+    return data.reshape(-1, *SHAPE), labels
+
+
+def _array(found: object) -> npt.NDArray[Any]:
+    """Return what was pickled as an array, an empty one for rows of several lengths."""
+    try:
+        return np.asarray(found)
+    except ValueError:
+        return np.empty(0, object)
 
 
 class _ArrayUnpickler(pickle.Unpickler):
@@ -175,7 +186,7 @@ def _unpickled(path: Path) -> dict[bytes, Any]:
     try:
         with open(path, "rb") as file:
             found = _ArrayUnpickler(file, encoding="bytes").load()
-    except (OSError, pickle.UnpicklingError, EOFError, ValueError, IndexError) as error:
+    except Exception as error:  # a damaged pickle raises anything
         raise FormatError(f"{path}: not a batch of the python archive ({error})") from error
     if not isinstance(found, dict):
         raise FormatError(f"{path}: holds a {type(found).__name__}, expected a dict")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import lzma
 import tarfile
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -85,7 +87,7 @@ def open_tree(source: str) -> Iterator[ImageTree]:
             yield _Archive(archive)
     except InputError:
         raise
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise FormatError(f"{source}: not a tar archive, or a damaged one ({error})") from error
 
 
@@ -114,6 +116,7 @@ class _Archive:
             for member in archive.getmembers()
             if member.isfile()
         }
+        _check_end(archive)
 
     def paths(self) -> list[str]:
         return list(self._members)
@@ -122,6 +125,21 @@ class _Archive:
         file = self._archive.extractfile(self._members[path])
         assert file is not None, "only files are members"
         return file.read()
+
+
+def _check_end(archive: tarfile.TarFile) -> None:
+    """Raise tarfile.ReadError where the list of files has not come to the archive's end.
+
+    tarfile takes a damaged header for the end. What follows is read for the checksum of a
+    compressed archive.
+    """
+    file = archive.fileobj
+    assert file is not None, "it is open"
+    file.seek(archive.offset)
+    if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+        raise tarfile.ReadError(f"at byte {archive.offset:,} is neither a file nor the end")
+    while file.read(tarfile.RECORDSIZE):
+        pass
 
 
 def entries(paths: Sequence[str], source: str) -> list[ImageEntry]:

@@ -26,6 +26,8 @@ SIDES = {32: 4, 224: 28}
 """Pixels a side, and the padding for random crops of images that have that size already."""
 FORMATS = frozenset({"JPEG", "PNG"})
 """What Pillow may find under the name of a JPEG: ImageNet has one PNG called .JPEG."""
+UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+"""What Pillow raises for a file that is no image, or a damaged one."""
 SAMPLED = 2000
 """Mean and deviation are of at most this many training images, evenly spaced."""
 TEST_FOLDERS = ("test", "val")
@@ -78,7 +80,7 @@ def _pixels(content: bytes, path: str, side: int) -> npt.NDArray[np.uint8]:
     try:
         with Image.open(io.BytesIO(content)) as image:
             scaled = image.convert("RGB").resize((side, side))
-    except (OSError, SyntaxError, ValueError) as error:
+    except UNREADABLE as error:
         raise FormatError(f"{path}: cannot be decoded ({error})") from error
     return np.asarray(scaled).transpose(2, 0, 1)[None]
 
@@ -90,7 +92,7 @@ def _checked(tree: ImageTree, found: Sequence[ImageEntry]) -> Iterator[bytes]:
         try:
             with Image.open(io.BytesIO(content)) as image:
                 kind = image.format
-        except (OSError, SyntaxError, ValueError) as error:
+        except UNREADABLE as error:
             raise FormatError(f"{entry.path}: not an image ({error})") from error
         if kind not in FORMATS:
             raise FormatError(f"{entry.path}: is {kind}, expected JPEG")

@@ -9,7 +9,7 @@ from hpc.comm.launcher import launched_rank
 
 
 def _clean_up() -> None:
-    from hpc.io.container import remove_partials
+    from hpc.io.aside import remove_partials
 
     remove_partials()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from hpc.cli.shared_options import add_json
 from hpc.io.errors import InputError
+from hpc.io.outputs import check_outputs
 from hpc.report.figures import write_json
 from launch.asked import asked_options
 from launch.command import Command, alone, command_of
@@ -121,6 +122,7 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
     if args.dry_run:
         print(_dry(chain), end="")
         return
+    check_outputs(vars(args), ["json"])
     submitted = submit_chain(chain)
     for record in submitted:
         wait = f", after {' '.join(record.after)}" if record.after else ""

@@ -131,7 +131,7 @@ def exits(record: Record, folder: str | Path) -> list[State]:
     for name in _names(record):
         path = Path(folder) / f"{name}.exit"
         if path.is_file():
-            text = path.read_text(encoding="utf-8").strip()
+            text = path.read_text(encoding="ascii", errors="replace").strip()
             code = int(text) if text.isdecimal() else None
             found.append(State(name, "COMPLETED" if code == 0 else "FAILED", code))
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -30,36 +29,58 @@ def submit_chain(jobs: Sequence[Job]) -> list[Record]:
 
     Raises
     ------
-    InputError : SLURM refuses one, or its folder cannot be made; those before it are cancelled.
+    InputError : SLURM refuses one, its folder cannot be made or written to; all that were
+        submitted are cancelled, as they are when a signal ends the program.
     """
+    numbers: list[str] = []
     done: list[Record] = []
     try:
         for job in jobs:
-            before = [done[-1].job] if done else []
-            done.append(_submit(job, [*job.after, *before]))
-    except InputError:
-        with contextlib.suppress(InputError):
-            if done:
-                ask(["scancel", *(record.job for record in done)])
+            text, after = script(job), [*job.after, *numbers[-1:]]
+            folder = _folder(job)
+            numbers.append(ask(submission(after), text).strip().partition(";")[0])
+            done.append(_written_down(folder, job, numbers[-1], after, text))
+    except BaseException as error:
+        cancelled = _cancelled(numbers)
+        if isinstance(error, InputError):
+            raise InputError(f"{error}{cancelled}") from error
         raise
     return done
 
 
-def _submit(job: Job, after: list[str]) -> Record:
+def _folder(job: Job) -> Path:
     folder = Path(job.output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--output {folder}: {error.strerror}") from error
-    text = script(job)
-    number = ask(submission(after), text).strip().partition(";")[0]
-    record = Record(
-        number, job.name, list(job.command.words), job.ranks, job.nodes, job.tasks, after,
-        datetime.now(UTC).isoformat(timespec="seconds"), os.getcwd(),
-    )  # fmt: skip
-    (folder / f"{number}.sh").write_bytes(os.fsencode(text))
-    write_record(folder, record)
+    return folder
+
+
+def _written_down(folder: Path, job: Job, number: str, after: list[str], text: str) -> Record:
+    """Write a submitted job's script and record into its folder."""
+    try:
+        record = Record(
+            number, job.name, list(job.command.words), job.ranks, job.nodes, job.tasks, after,
+            datetime.now(UTC).isoformat(timespec="seconds"), os.getcwd(),
+        )  # fmt: skip
+        (folder / f"{number}.sh").write_bytes(os.fsencode(text))
+        write_record(folder, record)
+    except OSError as error:
+        raise InputError(f"--output {folder}: {error.strerror}") from error
     return record
+
+
+def _cancelled(numbers: Sequence[str]) -> str:
+    """Cancel jobs; return what to say of them, nothing where there are none."""
+    if not numbers:
+        return ""
+    named = " ".join(numbers)
+    try:
+        ask(["scancel", *numbers])
+    except InputError as error:
+        return f"; submitted and not cancelled: {named} ({error})"
+    return f"; submitted and cancelled: {named}"
 
 
 def submission(after: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from partition.predict import KINDS, Prediction
 
 COLOURS = ("#4477aa", "#ccaa33", "#ee6677", "#bbbbbb")

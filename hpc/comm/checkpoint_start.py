@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from hpc.comm.notice import notice
 from hpc.comm.world import AgreedError, together
 from hpc.io.checkpoint import Index, check_part, read_index
 from hpc.io.checkpoint_folder import (
@@ -98,7 +98,7 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
     """
     with together(comm):
         check_root(options.root)
-    found = comm.bcast(numbers(options.root))
+    found = _numbers(comm, options.root)
     newest = found[0] if found else 0
     broken: set[int] = set()
     after = newest if options.fresh else options.after
@@ -111,7 +111,7 @@ def find_start(comm: MPI.Comm, options: CheckpointOptions, run: dict[str, Any]) 
             return Start(newest, index, frozenset(broken))
         broken.add(number)
     if broken and comm.rank == 0:
-        print("hpc: no checkpoint is complete: the run begins anew", file=sys.stderr, flush=True)
+        notice("no checkpoint is complete: the run begins anew")
     return Start(newest, None, frozenset(broken))
 
 
@@ -129,10 +129,22 @@ def newest_number(comm: MPI.Comm, root: Path) -> int:
     -------
     int
         From 1, the same on all ranks; 0 where there is none.
+
+    Raises
+    ------
+    AgreedError : on all ranks: the folder cannot be read.
     """
+    found = _numbers(comm, root)
+    return found[0] if found else 0
+
+
+def _numbers(comm: MPI.Comm, root: Path) -> list[int]:
+    """Return the numbers of the checkpoints that the first rank sees, newest first. Collective."""
+    found: list[int] = []
     with together(comm):
-        found = numbers(root) if comm.rank == 0 and root.is_dir() else []
-    return int(comm.bcast(found[0] if found else 0))
+        if comm.rank == 0:
+            found = numbers(root)
+    return list(comm.bcast(found))
 
 
 def _complete(comm: MPI.Comm, options: CheckpointOptions, number: int) -> Index | None:
@@ -145,7 +157,7 @@ def _complete(comm: MPI.Comm, options: CheckpointOptions, number: int) -> Index 
                 check_part(index, part)
     except AgreedError as error:
         if comm.rank == 0:
-            print(f"hpc: checkpoint {path.name} is skipped: {error}", file=sys.stderr, flush=True)
+            notice(f"checkpoint {path.name} is skipped: {error}")
         return None
     return index
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import sys
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from mpi4py import MPI
 
 from hpc.comm.agreement import Until
 from hpc.comm.checkpoint_start import Start
+from hpc.comm.notice import notice
 from hpc.io.checkpoint import DIGEST_BYTES, Index, Written, write_index, write_part
 from hpc.io.checkpoint_folder import checkpoint_path, prune, remove
 from hpc.io.checkpoint_options import CheckpointOptions
@@ -236,7 +236,7 @@ class IndexWriter:
         except (InputError, OSError) as error:
             remove(path)
             return f"index: {os.strerror(_error_number(error))}"
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, InputError):
             prune(self.root, self._keep, place.number, self._broken)
         return None
 
@@ -260,7 +260,7 @@ class IndexWriter:
         if self.failure is None:
             self.completed, self._newest = self.completed + 1, place.step
         elif before is None:
-            warn(f"{self.newest_text()}; the run goes on")
+            notice(f"{self.newest_text()}; the run goes on")
 
     def newest_text(self) -> str:
         """Return what went wrong, and what there is.
@@ -278,14 +278,3 @@ class IndexWriter:
     def close(self) -> None:
         """End the thread."""
         self._pool.shutdown()
-
-
-def warn(text: str) -> None:
-    """Say something on standard error.
-
-    Parameters
-    ----------
-    text : str
-        One line, which gets 'hpc: ' before it.
-    """
-    print(f"hpc: {text}", file=sys.stderr, flush=True)

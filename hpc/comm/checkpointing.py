@@ -19,8 +19,9 @@ from mpi4py import MPI
 
 from hpc.comm.agreement import Agreement, Until
 from hpc.comm.checkpoint_start import Start
-from hpc.comm.checkpoint_writing import IndexWriter, PartWriter, Place, Source, warn
+from hpc.comm.checkpoint_writing import IndexWriter, PartWriter, Place, Source
 from hpc.comm.interrupt import StopRequest
+from hpc.comm.notice import notice
 from hpc.comm.waiting import Yielding
 from hpc.io.checkpoint_folder import checkpoint_path
 from hpc.io.checkpoint_options import CheckpointOptions
@@ -244,5 +245,5 @@ def say_stopped(comm: MPI.Comm, stopped: Stopped) -> int:
         Exit code.
     """
     if comm.rank == 0:
-        warn(str(stopped))
+        notice(str(stopped))
     return stopped.code

@@ -164,7 +164,10 @@ class Exchange:
             MPI.Request.Waitall(self._send_requests)
 
     def free(self) -> None:
-        """Release requests and datatypes. Local."""
+        """Release requests and datatypes, when every started send has left its buffer.
+
+        No collective, but it waits for a peer that has yet to receive.
+        """
         self.finish_sends()
         for request in self._send_requests + self._receive_requests:
             request.Free()

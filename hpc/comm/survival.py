@@ -22,6 +22,7 @@ from hpc.comm.family import Family
 from hpc.comm.gpu_support import loaded_library
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.mpi_start import library_name
+from hpc.comm.notice import notice
 from hpc.comm.survival_vote import Vote, verdict
 from hpc.comm.survival_words import Rank, cannot, died
 from hpc.comm.world import outcome
@@ -64,7 +65,7 @@ def survive(world: MPI.Intracomm, attempt: Attempt, again: bool = True) -> int:
     able = abilities(loaded_library(), os.environ).survives
     if able != "yes":
         if world.rank == 0:
-            _say(cannot(able, library_name()))
+            notice(cannot(able, library_name()))
         return attempt(world)
     crew = _Crew(world, again)
     with stop_requests() if again else contextlib.nullcontext():
@@ -136,7 +137,7 @@ class _Crew:
         lost = [self._ranks[number] for number in numbers]
         self._ranks = [one for one in self._ranks if one not in lost]
         if left.rank == 0:
-            _say(died(lost, self._ranks, self._again))
+            notice(died(lost, self._ranks, self._again))
         if not self._again:
             _leave(1)
         self._comm = left
@@ -157,7 +158,3 @@ def _leave(code: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
-
-
-def _say(text: str) -> None:
-    print(f"hpc: {text}", file=sys.stderr, flush=True)

@@ -18,7 +18,7 @@ from mpi4py import MPI
 
 from hpc.comm.ending import end_process, outlived
 from hpc.comm.standing import Standing
-from hpc.io.container import remove_partials
+from hpc.io.aside import remove_partials
 
 EXIT_STALLED = 1
 """Exit code of a job that a watchdog has ended."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from hpc.io.aside import check_writable
 from hpc.io.checkpoint import Index, check_part, index_path, read_index
-from hpc.io.container import check_writable
 from hpc.io.errors import FormatError, InputError
 
 NAME = re.compile(r"checkpoint-([0-9]{6,12})")
@@ -47,9 +48,9 @@ def make_root(root: Path) -> None:
     ------
     InputError : it cannot be made, is a file.
     """
-    if root.exists() and not root.is_dir():
-        raise InputError(f"--checkpoint {root}: is a file, expected a folder")
     try:
+        if root.exists() and not root.is_dir():
+            raise InputError(f"--checkpoint {root}: is a file, expected a folder")
         root.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"--checkpoint {root}: cannot be made ({error.strerror})") from error
@@ -63,7 +64,7 @@ def check_root(root: Path) -> None:
     root : Path
         The folder of checkpoints, as this rank sees it.
     """
-    if not root.is_dir():
+    if not os.path.isdir(root):
         raise InputError(f"--checkpoint {root}: no such folder here; all ranks must share it")
     try:
         check_writable(root / "probe")
@@ -77,14 +78,23 @@ def numbers(root: Path) -> list[int]:
     Parameters
     ----------
     root : Path
-        The folder of checkpoints, which must be there.
+        The folder of checkpoints, which need not be there.
 
     Returns
     -------
     list of int
-        Descending.
+        Descending; none where there is no such folder.
+
+    Raises
+    ------
+    InputError : it cannot be read.
     """
-    found = (NAME.fullmatch(path.name) for path in root.iterdir() if path.is_dir())
+    if not os.path.isdir(root):
+        return []
+    try:
+        found = [NAME.fullmatch(path.name) for path in root.iterdir() if path.is_dir()]
+    except OSError as error:
+        raise InputError(f"--checkpoint {root}: cannot be read ({error.strerror})") from error
     return sorted((int(name[1]) for name in found if name), reverse=True)
 
 

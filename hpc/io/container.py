@@ -1,6 +1,6 @@
 """The HDF5 container that every file of ours is: format name, version, creator, checksums.
 
-Files are written aside and renamed, so a reader never sees half of one. Data
+Files are written as `aside` does it, so a reader never sees half of one. Data
 carry the fletcher32 filter; the object headers (shapes, attributes) are of
 HDF5's version 2, which has checksums of its own.
 """
@@ -8,20 +8,18 @@ HDF5's version 2, which has checksums of its own.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import re
-import shutil
 import traceback
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
 from hpc import __version__
+from hpc.io.aside import written_aside
 from hpc.io.errors import FormatError, InputError
 from hpc.io.sink import check_sinks, sink
 
@@ -30,125 +28,6 @@ CHUNK_BYTES = 1 << 18
 CACHE_BYTES = 1 << 20
 """HDF5's cache of an open dataset: a few chunks, as each is read once (its default is 8 MiB)."""
 
-NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-"""What the system says when a file cannot be written although it could be opened."""
-_partials: set[Path] = set()
-
-
-def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise InputError now if `path` could not be written later.
-
-    Parameters
-    ----------
-    path : file to write; a file is made beside it and removed.
-    """
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{target}: is a folder; expected the name of a file to write")
-    if target.exists() and not target.is_file():  # renaming over it would replace a device
-        raise InputError(f"{target}: is not a regular file; expected the name of one to write")
-    if target.parent.exists() and not target.parent.is_dir():
-        raise InputError(f"{target}: {target.parent} is a file, expected a folder")
-    if not target.parent.is_dir():
-        raise InputError(f"{target}: the folder {target.parent} does not exist")
-    probe = partial_name(target)
-    try:
-        with open(probe, "wb"):
-            pass
-        probe.unlink()
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror})") from error
-
-
-def partial_name(path: str | os.PathLike[str]) -> Path:
-    """Return the name beside `path` under which a file is written before it is renamed.
-
-    Parameters
-    ----------
-    path : file to write.
-
-    Returns
-    -------
-    With this process's number in it.
-    """
-    target = Path(path)
-    return target.with_name(f"{target.name}.partial-{os.getpid()}")
-
-
-@contextlib.contextmanager
-def written_aside(path: str | os.PathLike[str], keep: bool = True) -> Iterator[Path]:
-    """Yield a name to write to; rename it to `path` on success, remove it on any exception.
-
-    Parameters
-    ----------
-    path : file to write.
-    keep : False for what is needed only while the block runs: then it is removed in any case.
-
-    Raises
-    ------
-    InputError : the file cannot be written: no space left, and so on.
-    """
-    check_writable(path)
-    partial = partial_name(path)
-    _partials.add(partial)
-    try:
-        with _named_when_full(path):
-            yield partial
-            if keep:
-                os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-        _partials.discard(partial)
-
-
-@contextlib.contextmanager
-def _named_when_full(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn the system's word that nothing can be written into an InputError that names the file."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in NOT_WRITTEN:
-            raise
-        raise InputError(f"{path}: cannot be written ({os.strerror(error.errno)})") from error
-
-
-@contextlib.contextmanager
-def folder_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a new folder to write to; rename it to `path` on success, else remove it.
-
-    Parameters
-    ----------
-    path : folder to make.
-
-    Raises
-    ------
-    InputError : `path` is there and no empty folder; what is in it cannot be written.
-    """
-    target = Path(path)
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise InputError(f"{target}: is there already; expected a new folder or an empty one")
-    with contextlib.ExitStack() as made:
-        if not target.exists():
-            check_writable(target)
-        partial = partial_name(target)
-        made.callback(shutil.rmtree, partial, ignore_errors=True)
-        with _named_when_full(path):
-            partial.mkdir()
-            _partials.add(partial)
-            made.callback(_partials.discard, partial)
-            yield partial
-            os.replace(partial, path)
-
-
-def remove_partials() -> None:
-    """Remove the files that are being written, for a process that is about to be ended."""
-    for partial in list(_partials):
-        with contextlib.suppress(OSError):
-            if partial.is_dir():
-                shutil.rmtree(partial, ignore_errors=True)
-            else:
-                partial.unlink(missing_ok=True)
-
 
 @contextlib.contextmanager
 def create(path: str | os.PathLike[str], kind: str, version: int) -> Iterator[h5py.File]:
@@ -156,7 +35,7 @@ def create(path: str | os.PathLike[str], kind: str, version: int) -> Iterator[h5
 
     Parameters
     ----------
-    path : file to write; for what is raised see `written_aside`.
+    path : file to write; for what is raised see `aside.written_aside`.
     kind, version : of the format.
     """
     with (
@@ -181,7 +60,7 @@ def opened(path: str | os.PathLike[str], kind: str, version: int) -> Iterator[h5
 
     Raises
     ------
-    FormatError : missing file, not HDF5, truncated, other format, newer version,
+    FormatError : missing or unreadable file, not HDF5, truncated, other format, newer version,
         damaged metadata (also while the block runs).
     """
     with _named(path), _open(path) as file:
@@ -218,12 +97,7 @@ def _open(path: str | os.PathLike[str]) -> h5py.File:
         raise FormatError(f"{path}: is a folder, expected an HDF5 file")
     if not os.path.isfile(path):  # opening a pipe would wait for ever
         raise FormatError(f"{path}: is no regular file, expected an HDF5 file")
-    with open(path, "rb") as raw:  # permission errors come from here, with their own words
-        start = raw.read(8)
-        if not start:
-            raise FormatError(f"{path}: empty, expected an HDF5 file")
-        if start != b"\x89HDF\r\n\x1a\n":
-            raise FormatError(f"{path}: not an HDF5 file")
+    _check_start(path)
     try:
         return h5py.File(path, "r", locking=False, rdcc_nbytes=CACHE_BYTES)
     except OSError as error:
@@ -231,6 +105,18 @@ def _open(path: str | os.PathLike[str]) -> h5py.File:
             size = os.path.getsize(path)
             raise FormatError(f"{path}: truncated file of {size:,} bytes{_eof(error)}") from error
         raise FormatError(f"{path}: damaged HDF5 file ({error})") from error
+
+
+def _check_start(path: str | os.PathLike[str]) -> None:
+    try:
+        with open(path, "rb") as raw:
+            start = raw.read(8)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
+    if not start:
+        raise FormatError(f"{path}: empty, expected an HDF5 file")
+    if start != b"\x89HDF\r\n\x1a\n":
+        raise FormatError(f"{path}: not an HDF5 file")
 
 
 def _eof(error: OSError) -> str:

@@ -167,6 +167,7 @@ class ImagesFile:
         self.traits = _read_traits(file, self.path)
         self._offsets: dict[str, npt.NDArray[np.int64]] = {}
         self._encoded: dict[str, h5py.Dataset | npt.NDArray[np.uint8]] = {}
+        self._pixels: dict[str, npt.NDArray[np.uint8]] = {}
         self._labels = {split: self._read_labels(split) for split in SPLITS if split in file}
         self.sizes = {split: len(labels) for split, labels in self._labels.items()}
         if "train" not in self.sizes:
@@ -233,9 +234,12 @@ class ImagesFile:
 
         Returns
         -------
-        (n, channels, side, side) uint8.
+        (n, channels, side, side) uint8, read-only: read once and held while the file is open.
         """
-        return self._file[f"{split}/pixels"][:]
+        if split not in self._pixels:
+            self._pixels[split] = self._file[f"{split}/pixels"][:]
+            self._pixels[split].flags.writeable = False
+        return self._pixels[split]
 
     def encoded(self, split: str, index: int) -> bytes:
         """Return the content of image file `index` of a split that is encoded.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from hpc.io.container import check_writable
+from hpc.io.aside import check_writable
 from hpc.io.errors import InputError
 
 

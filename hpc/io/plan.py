@@ -184,26 +184,6 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         )
 
 
-def read_random_traffic(path: str | os.PathLike[str]) -> Traffic | None:
-    """Return what a random plan of the same network costs, as a plan file has it; None if not.
-
-    Parameters
-    ----------
-    path : plan file.
-
-    Returns
-    -------
-    (L, P) words, messages and edges, or None.
-
-    Raises
-    ------
-    FormatError : see `container.opened`.
-    """
-    with container.opened(path, KIND, VERSION) as file:
-        n_layers = len(container.dataset(file, "sizes", ("int64",), (None,))) - 1
-        return _get_traffic(file, "random_traffic", n_layers, int(file.attrs["parts"]))
-
-
 def _put_traffic(file: h5py.File, name: str, traffic: Traffic | None) -> None:
     if traffic is None:
         return

@@ -69,7 +69,7 @@ def check_pairs(pairs: Sequence[BlockPair], sample_input: torch.Tensor) -> list[
     InputError : input that does not fit block 0; a block that does not take its predecessor's
         output; one that writes into its input, which the other of the pair reads as well; a
         student whose output shape differs from the teacher's, that has nothing to train, that
-        has dropout, or that shares parameters with another; a dtype that is not the input's.
+        has dropout, or that shares parameters with another; dtypes that differ.
     """
     _check_apart(pairs)
     shapes, x = [], sample_input
@@ -130,9 +130,25 @@ def _sample_shape(x: torch.Tensor) -> tuple[int, ...]:
     return tuple(x.shape[1:])
 
 
+def check_parameters(module: nn.Module, where: str) -> None:
+    """Raise InputError unless there are parameters to train, of one dtype.
+
+    Parameters
+    ----------
+    module : that is to be trained.
+    where : begins the message.
+    """
+    dtypes = {str(p.dtype) for p in module.parameters() if p.requires_grad}
+    if not dtypes:
+        raise InputError(f"{where} has no parameters to train")
+    if len(dtypes) > 1:
+        raise InputError(
+            f"{where} has parameters that differ in dtype: {', '.join(sorted(dtypes))}"
+        )
+
+
 def _check_trainable(student: nn.Module, where: str) -> None:
-    if not any(p.requires_grad for p in student.parameters()):
-        raise InputError(f"{where}: the student has no parameters to train")
+    check_parameters(student, f"{where}: the student")
     for name, layer in student.named_modules():
         if isinstance(layer, nn.modules.dropout._DropoutNd) and layer.p > 0:
             raise InputError(

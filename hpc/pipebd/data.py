@@ -73,7 +73,7 @@ class ImageBatches:
     Parameters
     ----------
     file : ImagesFile
-        Open; a split that is stored as pixels is read whole.
+        Open; a split that is stored as pixels is read whole, once for all batches of the file.
     split : str
         'train' or 'test'.
     batch : int

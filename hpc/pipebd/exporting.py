@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from hpc.io.container import check_writable, written_aside
+from hpc.io.aside import check_writable, written_aside
 from hpc.io.errors import InputError
 from hpc.io.export_formats import ExportFormats
 from hpc.pipebd.recipe import Recipe
@@ -64,7 +64,8 @@ def export(
         torch.save(state, contents)
         written = contents.getvalue()
     else:
-        dtype = next(value.dtype for value in state.values() if value.is_floating_point())
+        floats = (value.dtype for value in state.values() if value.is_floating_point())
+        dtype = next(floats, torch.float32)
         model = build(student, recipe, state, dtype).eval()
         shape = _input_shape(recipe, input_shape)
         written = _traced(model, TRACERS[form], form, _example(shape, dtype))

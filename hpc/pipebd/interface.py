@@ -17,13 +17,13 @@ from torch import nn
 
 from hpc.comm.sameness import same_on_all
 from hpc.comm.world import owned, together
+from hpc.io.aside import check_writable
 from hpc.io.checkpoint_options import CheckpointOptions
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.image_arrays import Data
 from hpc.io.images import ImagesFile
 from hpc.pipebd.assembling import assembled
-from hpc.pipebd.blocks import BlockPair
+from hpc.pipebd.blocks import BlockPair, check_parameters
 from hpc.pipebd.checkpoint_run import Keeping
 from hpc.pipebd.checkpoint_state import digest_of
 from hpc.pipebd.distillation import Distilled, EpochReport, distill
@@ -245,6 +245,7 @@ def finetune(
         with opened(mine, data, device, transport) as here:
             with together(mine):
                 _check(epochs=epochs)
+                check_parameters(model, "the model")
                 images = _split(here.file, model, batch, seed, mine.size, validation)
             same_on_all(mine, images=images.digest())
             keeping = None

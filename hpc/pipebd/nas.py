@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hpc.io import container
+from hpc.io.aside import written_aside
 from hpc.io.errors import FormatError, InputError
 from hpc.pipebd.blocks import BlockPair
 from hpc.pipebd.models.mobilenetv2 import cells_of
@@ -300,7 +300,7 @@ def write_architecture(path: str | os.PathLike[str], found: Architecture) -> Non
     ------
     InputError : the file cannot be written.
     """
-    with container.written_aside(path) as partial:
+    with written_aside(path) as partial:
         partial.write_text(json.dumps({"blocks": found}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -32,7 +32,7 @@ class TrainingOptions:
     max_steps : ends the run after so many training steps; None for all.
     teacher : file of weights, under torchvision's names; None for those that there are.
     architecture : when and how a search trains its architecture.
-    architecture_share : on which share of the training images it does.
+    architecture_share : on which share of the training images it does, above 0 and below 1.
     """
 
     batch: int
@@ -97,14 +97,23 @@ def prepare(
     network = network or build_network(recipe)
     check_images_fit(recipe, file)
     give_teacher(options.teacher, recipe, network)
-    architecture = options.architecture
+    _check_search(options, network)
+    program = _program(recipe, options, network, file, device)
+    return Prepared(recipe, network, program)
+
+
+def _check_search(options: TrainingOptions, network: Network) -> None:
+    architecture, share = options.architecture, options.architecture_share
     if architecture.every < 1 or not 0 <= architecture.first <= 1:
         raise InputError(
             f"--architecture-every {architecture.every}, --architecture-first "
             f"{architecture.first}: expected at least 1, and a share from 0 to 1"
         )
-    program = _program(recipe, options, network, file, device)
-    return Prepared(recipe, network, program)
+    if network.searching and not 0 < share < 1:
+        raise InputError(
+            f"--architecture-share {share:g}: a search needs training images of its own for its "
+            "architecture; expected a share above 0 and below 1"
+        )
 
 
 def _program(

@@ -16,7 +16,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from hpc.io.errors import FormatError
 from hpc.pipebd.profile_data import BlockProfile, Profile, RankProfile, Shares
 

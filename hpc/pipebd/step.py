@@ -35,12 +35,14 @@ class FlatGradient:
 
     Raises
     ------
-    InputError : parameters of several dtypes or devices.
+    InputError : no parameters; of several dtypes or devices.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter], where: str) -> None:
         self._parameters = parameters
-        if len({(p.dtype, p.device) for p in parameters}) != 1:
+        if not parameters:
+            raise InputError(f"{where}: the student has no parameter to train")
+        if len({(p.dtype, p.device) for p in parameters}) > 1:
             raise InputError(f"{where}: the student's parameters differ in dtype or device")
         self._flat = torch.zeros(
             sum(p.numel() for p in parameters),
@@ -103,7 +105,7 @@ class StudentStep:
 
     Raises
     ------
-    InputError : parameters of several dtypes or devices.
+    InputError : a student without parameters to train, or with some of several dtypes or devices.
     """
 
     def __init__(

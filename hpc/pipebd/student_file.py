@@ -10,10 +10,10 @@ from dataclasses import fields, replace
 import torch
 from torch import nn
 
-from hpc.io.container import written_aside
-from hpc.io.errors import FormatError
+from hpc.io.aside import written_aside
+from hpc.io.errors import FormatError, InputError
 from hpc.pipebd.recipe import Recipe, build_student
-from hpc.pipebd.torch_file import load
+from hpc.pipebd.torch_file import is_state, load
 
 FORMAT = "relaycut-student"
 VERSION = 1
@@ -99,8 +99,10 @@ def read_contents(path: str | os.PathLike[str]) -> tuple[Recipe, dict[str, torch
         raise FormatError(f"{path}: version {contents.get('version')}, expected {VERSION}")
     with _fitting(path):
         stored = {f.name: contents["recipe"][f.name] for f in fields(Recipe) if f.name in _STORED}
-        recipe, state = Recipe(**stored), dict(contents["state"])
-    return recipe, state
+        recipe, state = Recipe(**stored), contents["state"]
+    if not is_state(state):
+        raise FormatError(f"{path}: its state is a {type(state).__name__}, not tensors by name")
+    return recipe, dict(state)
 
 
 def build(
@@ -137,6 +139,8 @@ def build(
 def _fitting(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
-    except (KeyError, TypeError, RuntimeError) as error:
-        first = str(error).splitlines()[0]
+    except InputError:
+        raise
+    except Exception as error:  # a description of something else raises anything
+        first = (str(error) or type(error).__name__).splitlines()[0]
         raise FormatError(f"{path}: does not fit its own description ({first})") from error

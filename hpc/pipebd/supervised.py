@@ -145,7 +145,7 @@ def _checked(losses: torch.Tensor, epoch: int) -> float:
     bad = (~torch.isfinite(losses)).nonzero()
     mean = float(losses.mean())
     if len(bad) or not isfinite(mean):
-        step = int(bad[0])
+        step = int(bad[0] if len(bad) else losses.abs().argmax())  # finite, but not their sum
         raise AgreedError(
             f"the loss is {float(losses[step])} in step {step} of epoch {epoch + 1}: "
             "lower the learning rate (--lr)"

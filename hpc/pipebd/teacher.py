@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from hpc.io.errors import FormatError, InputError
-from hpc.pipebd.torch_file import load
+from hpc.pipebd.torch_file import is_state, load
 
 SHOWN_KEYS = 6
 """How many wrong keys a message lists."""
@@ -70,9 +70,7 @@ def read_teacher(path: str | os.PathLike[str]) -> State:
     FormatError : no such file, not of torch.save, damaged, or not tensors by name.
     """
     state = load(path, "a state dict that can be loaded", mapped=True)
-    if not isinstance(state, Mapping) or not all(
-        isinstance(key, str) and isinstance(value, torch.Tensor) for key, value in state.items()
-    ):
+    if not is_state(state):
         raise FormatError(f"{path}: holds a {type(state).__name__}, expected tensors by name")
     return state
 

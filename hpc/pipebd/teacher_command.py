@@ -8,7 +8,7 @@ import torch
 from mpi4py import MPI
 
 from hpc.comm.world import together
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from hpc.pipebd.optimizer import SgdSettings, rated
 from hpc.pipebd.preparation import check_images_fit
 from hpc.pipebd.recipe import build_network, whole_teacher

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Mapping
+from typing import TypeGuard
 
 import torch
 
@@ -43,6 +45,24 @@ def load(path: str | os.PathLike[str], what: str, mapped: bool = False) -> objec
         return torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:  # a damaged pickle raises anything
         raise FormatError(f"{path}: not {what} ({_reason(path)})") from error
+
+
+def is_state(found: object) -> TypeGuard[Mapping[str, torch.Tensor]]:
+    """Return whether something is tensors by name, as a module's state dict.
+
+    Parameters
+    ----------
+    found : object
+        From a file.
+
+    Returns
+    -------
+    bool
+        True also where it holds none.
+    """
+    return isinstance(found, Mapping) and all(
+        isinstance(key, str) and isinstance(value, torch.Tensor) for key, value in found.items()
+    )
 
 
 def _reason(path: str | os.PathLike[str]) -> str:

@@ -1,4 +1,8 @@
-"""The images that a rank loads for training and validation, and only those."""
+"""Which images are for what, and a rank's share of them, loaded as it is needed.
+
+Of a split that is stored as image files a rank decodes only its own rows; one that is stored as
+pixels it holds whole, once, for training, architecture and validation together.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ class Images:
     training : (n,) integer array, or None
         Indices of the training images that train weights; None for all.
     architecture : (n,) integer array, or None
-        Those that train an architecture (search).
+        Those that train an architecture (search); None for none.
     validation : (split, indices), or None
         Of the images to validate on; indices None for all of the split.
     """
@@ -114,12 +118,14 @@ class Images:
         Returns
         -------
         ImageBatches
-            Of the images in `architecture`; where that is None, of all training images of the file.
+            Of the images in `architecture`.
 
         Raises
         ------
-        InputError : fewer images than a batch takes.
+        InputError : there are none; fewer images than a batch takes.
         """
+        if self.architecture is None:
+            raise InputError(f"{self.file.path}: no images are kept to train an architecture")
         return self._batches("train", self.architecture, rows, training=True)
 
     def validation_batches(self, rows: range | None = None) -> ImageBatches:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from hpc.io.errors import InputError, run_tool
 from hpc.io.outputs import check_outputs
 from hpc.report.scalars import check_folder

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 
 
 def write_json(path: str | os.PathLike[str], figures: Mapping[str, Any]) -> None:

@@ -302,10 +302,13 @@ def exit_code_of(error: BaseException) -> int:
     Returns
     -------
     int
-        2 for an InputError, the exception's `code` where that is a number, else 1.
+        2 for an InputError, the exception's `code` where that is a number, else 1; 0 for a
+        SystemExit without one, as Python has it.
     """
     if isinstance(error, InputError):
         return EXIT_BAD_INPUT
+    if isinstance(error, SystemExit) and error.code is None:
+        return 0
     code = getattr(error, "code", 1)
     return code if isinstance(code, int) else 1
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from hpc.io.errors import FormatError, InputError
 from hpc.report.figures import write_json
 from hpc.report.scalars import check_folder

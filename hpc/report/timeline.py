@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from hpc.io.errors import InputError
 from hpc.report.trace import Span, Trace, Window, measured, start_of, step_s
 

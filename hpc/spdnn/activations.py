@@ -20,17 +20,42 @@ def activate(z: Floats, bias: Floats, activation: str, clip: float) -> None:
     bias : (rows,) float array
         Added to every column.
     activation : str
-        'relu', 'clipped-relu', 'sigmoid' or 'tanh'; with any other name f is the identity.
+        'identity', 'relu', 'clipped-relu', 'sigmoid' or 'tanh'.
     clip : float
         Upper limit of 'clipped-relu'; the others have none.
+
+    Raises
+    ------
+    KeyError : another activation.
     """
+    curve = curve_of(activation)
     z += bias[:, None]
     if activation == "relu":
         np.maximum(z, 0, out=z)
     elif activation == "clipped-relu":
         np.clip(z, 0, clip, out=z)
-    elif activation in CURVES:
-        CURVES[activation](z)
+    elif curve is not None:
+        curve(z)
+
+
+def curve_of(activation: str) -> Callable[[Floats], None] | None:
+    """Return what puts an activation in the place of z, for those that are no mere limits of it.
+
+    Parameters
+    ----------
+    activation : str
+        See `activate`.
+
+    Returns
+    -------
+    callable or None
+        None for 'identity', 'relu' and 'clipped-relu'.
+
+    Raises
+    ------
+    KeyError : another activation.
+    """
+    return None if activation in ("identity", "relu", "clipped-relu") else _CURVES[activation]
 
 
 def _sigmoid(z: Floats) -> None:
@@ -45,8 +70,7 @@ def _tanh_of(z: Floats) -> None:
     np.tanh(z, out=z)
 
 
-CURVES: dict[str, Callable[[Floats], None]] = {"sigmoid": _sigmoid, "tanh": _tanh_of}
-"""The activations that are no mere limits, in place."""
+_CURVES: dict[str, Callable[[Floats], None]] = {"sigmoid": _sigmoid, "tanh": _tanh_of}
 
 
 def multiply_by_derivative(

@@ -80,7 +80,7 @@ class Backward:
         return [layer.exchange for layer in self.layers if layer.exchange]
 
     def free(self) -> None:
-        """Release requests and datatypes. Local."""
+        """Release requests and datatypes, as `Exchange.free` does."""
         for exchange in self.exchanges:
             exchange.free()
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from hpc.spdnn.vectors import add_scaled, load, or_bits, store, zeros
+from hpc.spdnn.vector_arithmetic import add_scaled, or_bits
+from hpc.spdnn.vectors import load, store, zeros
 
 
 def signatures(dtype):

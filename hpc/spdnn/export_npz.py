@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hpc.io.container import folder_aside, written_aside
+from hpc.io.aside import folder_aside, written_aside
 from hpc.io.network import NetworkFile
 from hpc.spdnn.narrow_index import narrow_index
 

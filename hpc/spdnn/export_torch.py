@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from hpc.io.network import Layer, NetworkFile
 from hpc.spdnn.narrow_index import narrow_index
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hpc.io.aside import folder_aside
 from hpc.io.challenge_files import DESCRIPTION, Told, bias_path, description_text, layer_path
-from hpc.io.container import folder_aside
 from hpc.io.errors import InputError
 from hpc.io.network import Layer, NetworkFile
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hpc import __version__
-from hpc.io.container import check_writable
+from hpc.io.aside import check_writable
 from hpc.io.errors import InputError
 from hpc.io.export_formats import ExportFormats
 from hpc.io.network import NetworkHeader, open_network

@@ -77,7 +77,7 @@ class Forward:
         return [layer.exchange for waves in self.layers for layer in waves]
 
     def free(self) -> None:
-        """Release requests and datatypes. Local."""
+        """Release requests and datatypes, as `Exchange.free` does."""
         for exchange in self.exchanges:
             exchange.free()
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpc.io.shard import LayerShard
-from hpc.spdnn.activations import CURVES
+from hpc.spdnn.activations import curve_of
 from hpc.spdnn.kernels import Weights
 from hpc.spdnn.numba_kernel import NumbaKernel, product_loops, widest_tile
 from hpc.spdnn.ordered_sum import OrderedSum
@@ -58,7 +58,7 @@ class FusedSum(OrderedSum):
         self._loops, self._widest = product_loops(z.dtype), widest_tile(z.dtype)
         self._width = z.shape[2]
         self._sources, self._targets = flat(x), flat(z)
-        self._curve = CURVES.get(layer.activation)
+        self._curve = curve_of(layer.activation)
         low, high = _limits(layer.activation, layer.clip)
         self._outputs = [
             (part.rows, last, bias, low, high, index > 0)

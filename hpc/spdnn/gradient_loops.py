@@ -11,19 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from hpc.spdnn.vectors import (
-    add,
-    add_product,
-    item,
-    load,
-    load_registers,
-    no_registers,
-    register_lanes,
-    store,
-    total_of,
-    totals_of,
-    zeros,
-)
+from hpc.spdnn.vector_arithmetic import add, add_product, total_of, totals_of
+from hpc.spdnn.vectors import item, load, load_registers, no_registers, register_lanes, store, zeros
 
 
 def signatures(dtype):

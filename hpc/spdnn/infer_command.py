@@ -17,8 +17,8 @@ from hpc.comm.standing import Standing
 from hpc.comm.surroundings import surroundings
 from hpc.comm.watchdog import watched
 from hpc.comm.world import owned, together
+from hpc.io.aside import written_aside
 from hpc.io.categories import read_categories, write_categories
-from hpc.io.container import written_aside
 from hpc.io.errors import InputError
 from hpc.io.outputs import check_outputs
 from hpc.io.samples import open_samples
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
                     gauges=record.gauges,
                 )
             described = describe_run(comm, args, local, loaded.shard)
-            keep_traffic(comm, args, loaded.shard, record)
+            keep_traffic(comm, args, loaded, record)
             return _report(args, comm, loaded, result, truth, described, record)
 
 

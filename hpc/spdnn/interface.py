@@ -18,8 +18,8 @@ from mpi4py import MPI
 
 from hpc.comm.sameness import same_on_all
 from hpc.comm.world import owned, together
+from hpc.io.aside import check_writable
 from hpc.io.checkpoint_options import CheckpointOptions
-from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.layer_list import Given
 from hpc.io.machine import Machine

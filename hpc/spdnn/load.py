@@ -6,6 +6,7 @@ reads a contiguous share of each layer's rows and routes the rows to their owner
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from hpc.comm.route import route, route_rows
 from hpc.comm.world import together
 from hpc.io import container, network, sharded
 from hpc.io.errors import InputError
-from hpc.io.halo import CutLayer, Ints, Part, cut_layer, owned_ids
+from hpc.io.halo import CutLayer, Ints, Part, Traffic, cut_layer, owned_ids
 from hpc.io.layer_list import Given, header_of_layers, layer_list
 from hpc.io.network import FLOATS, NetworkFile, NetworkHeader, open_network
 from hpc.io.ownership import owned_range
@@ -29,15 +30,22 @@ from hpc.io.shard import LayerShard, Shard, build_shard
 from hpc.spdnn.row_order import reorder
 
 Path = str | os.PathLike[str]
+Read = tuple[Shard, int, Traffic | None]
+"""See `Loaded`."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A shard and what it took to get it: seconds and bytes of datasets read by this rank."""
+    """A shard and what it took to get it: seconds and bytes of datasets read by this rank.
+
+    random_traffic : of a random plan, as the plan file has it; None where none says so, and on
+    all but the first rank of a replica.
+    """
 
     shard: Shard
     start_s: float
     bytes_read: int
+    random_traffic: Traffic | None = None
 
 
 def load_shard(
@@ -69,12 +77,12 @@ def load_shard(
     AgreedError : on all ranks, if any rank finds its file or network bad, or the ranks cannot
         be split.
     """
-    began = perf_counter()
+    began, random = perf_counter(), None
     with replica_groups(comm, replicas) as ranks:
         job = "the job" if replicas == 1 else f"each of {replicas} replicas"
         with ranks.together():
             if isinstance(source, str | os.PathLike):
-                shard, bytes_read = _read(ranks.group, source, plan, job)
+                shard, bytes_read, random = _read(ranks.group, source, plan, job)
             else:
                 shard, bytes_read = _cut(ranks.group, source, plan, job), 0
             if dtype is not None and shard.dtype.name != dtype:
@@ -82,7 +90,7 @@ def load_shard(
                     _check_dtype(dtype)
                 shard = as_dtype(shard, np.dtype(dtype))
             reorder(shard)
-    return Loaded(shard, perf_counter() - began, bytes_read)
+    return Loaded(shard, perf_counter() - began, bytes_read, random)
 
 
 def _check_dtype(dtype: str) -> None:
@@ -98,7 +106,7 @@ def _cut(comm: MPI.Comm, network: Sequence[Given], plan: Path | Plan | None, job
     return build_shard(layers, plan, comm.rank)
 
 
-def _read(comm: MPI.Comm, path: Path, plan: Path | Plan | None, job: str) -> tuple[Shard, int]:
+def _read(comm: MPI.Comm, path: Path, plan: Path | Plan | None, job: str) -> Read:
     with together(comm):
         kind = container.format_of(path)
         _check_usage(kind, path, plan)
@@ -114,24 +122,23 @@ def _check_usage(kind: str, path: Path, plan: Path | Plan | None) -> None:
         raise InputError(f"{path}: is sharded, so it holds its plan; leave --plan out")
 
 
-def _read_sharded(comm: MPI.Comm, path: Path, job: str) -> tuple[Shard, int]:
+def _read_sharded(comm: MPI.Comm, path: Path, job: str) -> Read:
     with together(comm):
         parts = sharded.read_sharded_header(path).parts
         if parts != comm.size:
             raise InputError(f"{path}: sharded for {parts} ranks, {job} has {comm.size}")
     with together(comm):
         shard, bytes_read = sharded.read_shard(path, comm.rank)
-    return shard, bytes_read
+    return shard, bytes_read, None
 
 
-def _read_network(
-    comm: MPI.Comm, path: Path, asked: Path | Plan | None, job: str
-) -> tuple[Shard, int]:
-    with together(comm):
-        header = network.read_header(path)
-        plan = _plan(header, asked, comm.size, job)
+def _read_network(comm: MPI.Comm, path: Path, asked: Path | Plan | None, job: str) -> Read:
     layers: list[LayerShard] = []
-    with open_network(path) as file:
+    with contextlib.ExitStack() as opened:
+        with together(comm):
+            file = opened.enter_context(open_network(path))
+            header = file.header
+            plan = _plan(header, asked, comm.size, job)
         for k in range(header.n_layers):
             layers.append(_load_layer(comm, file, plan, k))
         bytes_read = file.bytes_read
@@ -139,7 +146,7 @@ def _read_network(
     shard = Shard(
         comm.rank, comm.size, header.sizes, ids, tuple(layers), header.fingerprint, header.dtype
     )
-    return shard, bytes_read
+    return shard, bytes_read, plan.random_traffic if comm.rank == 0 else None
 
 
 def _plan(header: NetworkHeader, asked: Path | Plan | None, size: int, job: str) -> Plan:

@@ -164,7 +164,7 @@ class MergingPass:
         return [layer.exchange for waves in self._planned.values() for layer in waves]
 
     def free(self) -> None:
-        """Release requests and datatypes. Local."""
+        """Release requests and datatypes, as `Exchange.free` does."""
         for exchange in self.exchanges:
             exchange.free()
 

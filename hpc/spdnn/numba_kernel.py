@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import numpy.typing as npt
-from llvmlite import binding
 
 from hpc.spdnn.compiled import loops
 from hpc.spdnn.kernels import Elementwise, SampledOuter, Weights
 from hpc.spdnn.panels import flat
 from hpc.spdnn.team import Team
+from hpc.spdnn.vectors import lanes_of
 
 Floats = npt.NDArray[np.floating]
 Output = tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8], Floats, float, float, bool]
@@ -48,9 +49,7 @@ def widest_tile(dtype: npt.DTypeLike) -> int:
     int
         16, 32 or 64.
     """
-    features = binding.get_host_cpu_features()
-    bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
-    return min(64, bits // np.dtype(dtype).itemsize)
+    return min(64, 8 * lanes_of(numba.from_dtype(np.dtype(dtype))))
 
 
 class NumbaKernel(Elementwise):

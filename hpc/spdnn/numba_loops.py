@@ -13,15 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from hpc.spdnn.vectors import (
-    add,
-    add_scaled,
-    clamp,
-    item,
-    load,
-    store,
-    zeros,
-)
+from hpc.spdnn.vector_arithmetic import add, add_scaled, clamp
+from hpc.spdnn.vectors import item, load, store, zeros
 
 
 def signatures(dtype):

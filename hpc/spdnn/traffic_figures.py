@@ -11,15 +11,15 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from hpc.io.halo import Traffic
-from hpc.io.plan import read_random_traffic
 from hpc.io.shard import Shard
 from hpc.report.record import Record
 from hpc.report.run_folder import TRAFFIC
+from hpc.spdnn.load import Loaded
 
 Longs = npt.NDArray[np.int64]
 
 
-def keep_traffic(comm: MPI.Comm, args: argparse.Namespace, shard: Shard, record: Record) -> None:
+def keep_traffic(comm: MPI.Comm, args: argparse.Namespace, loaded: Loaded, record: Record) -> None:
     """Keep the traffic of a run in its folder; nothing where it has none. Collective.
 
     The replicas have the same traffic: it is that of the first.
@@ -29,23 +29,19 @@ def keep_traffic(comm: MPI.Comm, args: argparse.Namespace, shard: Shard, record:
     comm : MPI.Comm
         All ranks of the run, the first replica first.
     args : argparse.Namespace
-        For `run_folder` and `plan`.
-    shard : Shard
-        This rank's share.
+        For `run_folder`.
+    loaded : Loaded
+        This rank's share, and what the plan said when it was read.
     record : Record
         Written on rank 0 only.
-
-    Raises
-    ------
-    FormatError : on rank 0: the plan file cannot be read any more.
     """
     if args.run_folder is None:
         return
+    shard = loaded.shard
     sent = comm.gather(sent_by(shard) if comm.rank < shard.size else None)
     if sent is not None:
-        random = None if args.plan is None else read_random_traffic(args.plan)
         ours = [one for one in sent if one is not None]
-        record.put(TRAFFIC, traffic_figures(ours, random))
+        record.put(TRAFFIC, traffic_figures(ours, loaded.random_traffic))
 
 
 class Sent(NamedTuple):

@@ -110,7 +110,7 @@ def _run(args: argparse.Namespace, world: MPI.Comm) -> int:
                     comm, args.out, loaded.shard, result.values, result.biases, args.replicas
                 )
             described = describe_run(comm, args, local, loaded.shard)
-            keep_traffic(comm, args, loaded.shard, record)
+            keep_traffic(comm, args, loaded, record)
             _report(args, comm, loaded, result, described, record)
     return 0
 

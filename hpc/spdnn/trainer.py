@@ -192,7 +192,7 @@ class Trainer:
         return int(both[0]), int(both[1])
 
     def free(self) -> None:
-        """Release requests and datatypes. Local."""
+        """Release requests and datatypes, as `Exchange.free` does."""
         for current in self._passes.values():
             current.forward.free()
         for exchange in self._backwards():

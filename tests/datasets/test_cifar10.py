@@ -10,6 +10,7 @@ import pytest
 from datasets import cifar10
 from hpc.io.errors import FormatError, InputError
 from hpc.io.images import open_images
+from tests.launching import run_alone
 
 N = 6
 NAMES = [f"class{i}" for i in range(10)]
@@ -84,6 +85,10 @@ def replace(name, content):
     return lambda folder: (folder / name).write_bytes(content)
 
 
+def meta(names):
+    return pickle.dumps({b"label_names": names})
+
+
 class RunsCode:
     def __reduce__(self):
         return (print, ("owned",))
@@ -98,7 +103,13 @@ class RunsCode:
         (replace("data_batch_3", pickle.dumps([1])), "holds a list, expected a dict"),
         (replace("data_batch_3", pickle.dumps({b"labels": [1]})), "expected 'data' of 3072 bytes"),
         (replace("data_batch_3", pickle.dumps(RunsCode())), "print has no business in it"),
+        (replace("data_batch_3", pickle.dumps({b"data": 1, b"labels": 5})), "expected 'data' of"),
+        (replace("data_batch_3", pickle.dumps({b"labels": [[1], [1, 2]]})), "expected 'data' of"),
+        (replace("data_batch_3", b"cnumpy\nndarray\n(tR."), "data_batch_3: not a batch"),
         (replace("batches.meta", pickle.dumps({})), "0 class names, expected 10"),
+        (replace("batches.meta", meta(NAMES)), "batches.meta: its class names are no text"),
+        (replace("batches.meta", meta([b"\xff"] * 10)), "its class names are no text"),
+        (replace("batches.meta", meta(7)), "batches.meta: its class names are no text"),
     ],
 )
 def test_damaged_archives(tmp_path, damage, words, capsys):
@@ -116,6 +127,28 @@ def test_truncated_binary_batch(tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(FormatError, match=r"data_batch_2.bin: 18437 bytes, expected a multiple"):
         convert(tmp_path, tmp_path / "x.h5")
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "content"),
+    [(write_binary, "batches.meta.txt", b"\xff\xfe"), (write_python, "batches.meta", meta(NAMES))],
+)
+def test_class_names_that_are_no_text_end_in_one_line(tmp_path, write, name, content):
+    write(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    ran = run_alone("-m", "datasets", "cifar10", "--source", tmp_path, "--out", tmp_path / "x.h5")
+    assert ran.returncode == 2
+    assert len(ran.stderr.splitlines()) == 1
+    assert f"{name}: its class names are no text" in ran.stderr
+
+
+def test_a_pickle_that_raises_anything(tmp_path):
+    """Not each damage is an UnpicklingError: here a dtype is given where a shape belongs."""
+    write_python(tmp_path)
+    for content in (b"cnumpy\ndtype\n(tR.", b"c_codecs\nencode\n(I1\ntR.", b"cnumpy\nnone\n."):
+        (tmp_path / "test_batch").write_bytes(content)
+        with pytest.raises(FormatError, match="test_batch: not a batch"):
+            convert(tmp_path, tmp_path / "x.h5")
 
 
 def test_unwritable_output_is_found_first(tmp_path):

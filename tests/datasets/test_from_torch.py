@@ -1,5 +1,7 @@
 """Converted networks give what torch gives."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -227,3 +229,15 @@ def test_a_flipped_byte_anywhere_is_found_or_harmless(tmp_path):
             found = network.layer(0)
         assert (found.weight != expected.weight).nnz == 0
         np.testing.assert_array_equal(found.bias, expected.bias)
+
+
+def test_damage_to_a_file_of_old_torch_is_said_in_our_words(tmp_path):
+    path = tmp_path / "m.pt"
+    torch.save(nn.Linear(4, 3), path, _use_new_zipfile_serialization=False)
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for at in rng.integers(0, len(whole), 60):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        with contextlib.suppress(InputError):
+            convert(path, tmp_path / "n.h5")

@@ -146,6 +146,40 @@ def test_truncated_archive(tmp_path):
         convert(path, tmp_path / "x.h5")
 
 
+@pytest.mark.parametrize("kind", ["w:gz", "w:xz", "w:bz2"])
+def test_damage_amid_a_compressed_archive(tmp_path, kind):
+    tree = {f"train/c/{i}.jpg": picture(i, size=(40, 40)) for i in range(20)}
+    path = as_tar(tmp_path / "tree.tar", tree, kind)
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 100] = bytes(100)
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=r"tree.tar"):
+        convert(path, tmp_path / "x.h5")
+
+
+@pytest.mark.parametrize("member", [10, 20])
+@pytest.mark.parametrize("change", ["damaged", "cut off"])
+def test_an_archive_that_breaks_off_at_a_header(tmp_path, member, change):
+    """Python's tarfile would give the files before it, as if they were all."""
+    tree = {f"train/c/{i}.jpg": picture(i) for i in range(20)}
+    path = as_tar(tmp_path / "tree.tar", tree, "w")
+    with tarfile.open(path) as archive:
+        place = [*(one.offset for one in archive.getmembers()), archive.offset][member]
+    content = path.read_bytes()
+    rest = b"?" + content[place + 1 :] if change == "damaged" else b""
+    path.write_bytes(content[:place] + rest)
+    with pytest.raises(FormatError, match=f"at byte {place:,} is neither a file nor the end"):
+        convert(path, tmp_path / "x.h5")
+
+
+def test_an_image_larger_than_any(tmp_path, monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 20)
+    source = as_folder(tmp_path / "tree", TREE)
+    with pytest.raises(FormatError, match="decompression bomb"):
+        convert(source, tmp_path / "x.h5")
+
+
 def test_no_training_folder(tmp_path):
     source = as_folder(tmp_path / "tree", {"a/c/1.jpg": picture(0), "b/c/1.jpg": picture(1)})
     with pytest.raises(InputError, match="has a, b; expected a folder 'train'"):

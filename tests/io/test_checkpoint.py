@@ -124,3 +124,11 @@ def test_a_full_disk(tmp_path):
     )  # fmt: skip
     assert ran.stdout.startswith("InputError") and "File too large" in ran.stdout, ran
     assert list((tmp_path / "c").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_asked_for(tmp_path):
+    too_long = tmp_path / ("x" * 300)
+    for check in (make_root, check_root):
+        with pytest.raises(InputError, match=r"--checkpoint .*(name too long|no such folder)"):
+            check(too_long)
+    assert numbers(too_long) == []

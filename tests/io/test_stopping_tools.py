@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from hpc.io.errors import run_tool
 
 

@@ -9,7 +9,7 @@ import torch
 
 from hpc.command_line import main
 from tests.launching import run_ranks
-from tests.pipebd.small_runs import VGG, write_images
+from tests.pipebd.small_runs import NAS, VGG, write_images
 
 BLOCKS = "tests.pipebd.user_blocks"
 
@@ -147,6 +147,15 @@ def test_teachers_and_data_that_do_not_fit(comm, folder, refused_train):
     message = refused_train("--schedule", "tr", batch=17)
     assert "16 training images, a batch takes 17" in message
     assert "vgg16-dsconv cifar width 0.03 is not a search" in refused_train("--flops-weight", 1)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("share", ["0", "1", "-0.5", "nan"])
+def test_a_search_without_images_for_its_architecture(refused_train, share):
+    """It would train its architecture on those that --validation holds out."""
+    options = ["--architecture-share", share, "--validation", 0.5]
+    message = refused_train(*options, workload=NAS)
+    assert f"--architecture-share {share}: a search needs training images of its own" in message
 
 
 @pytest.mark.mpi

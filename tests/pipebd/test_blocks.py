@@ -77,6 +77,25 @@ def test_block_that_writes_into_its_input_is_refused():
         check_pairs(pairs, SAMPLE)
 
 
+def test_a_student_of_two_dtypes_is_refused():
+    """On all ranks before the run: one rank alone would leave the others waiting."""
+
+    class Mixed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.scale = conv(3, 4), nn.Parameter(torch.ones((), dtype=torch.float64))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.conv(x) * self.scale
+
+    pairs = two_blocks()
+    pairs[0].student = Mixed()
+    with pytest.raises(InputError, match=r"block 0 \(first\).*torch.float32, torch.float64"):
+        check_pairs(pairs, SAMPLE)
+    pairs[0].student.scale.requires_grad_(False)
+    check_pairs(pairs, SAMPLE)
+
+
 def test_student_with_nothing_to_train_is_refused():
     pairs = [BlockPair(nn.ReLU(), nn.ReLU())]
     with pytest.raises(InputError, match=r"block 0 .* no parameters to train"):

@@ -200,6 +200,35 @@ def test_ranks_with_other_weights_are_told(comm):
             call(comm, model, vectors(), **more)
 
 
+class Steep(nn.Module):
+    """Always of the same opinion, and as sure of it as a number can be."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(4, dtype=torch.float64))
+
+    def forward(self, x):
+        sure = torch.tensor([1.5e308, 0, 0, 0], dtype=torch.float64)
+        return (self.bias + sure).expand(len(x), 4)
+
+
+@pytest.mark.mpi
+def test_losses_that_are_finite_but_not_their_sum_are_an_error_on_all(comm):
+    x, labels = vectors(2 * comm.size)[0], np.ones(2 * comm.size, int)
+    with pytest.raises(AgreedError, match=r"the loss is 1.5e\+308 in step \d of epoch 1: lower"):
+        hpc.pipebd.finetune(comm, Steep(), (x, labels), batch=comm.size, settings=SgdSettings(0.1))
+
+
+@pytest.mark.mpi
+def test_a_model_that_cannot_be_trained_is_refused_by_all(comm):
+    torch.manual_seed(0)
+    frozen = nn.Linear(5, 4).requires_grad_(False)
+    mixed = nn.Sequential(nn.Linear(5, 4), nn.Linear(4, 4).double())
+    for model, words in ((frozen, "has no parameters to train"), (mixed, "differ in dtype")):
+        with pytest.raises(AgreedError, match=f"the model .*{words}"):
+            hpc.pipebd.finetune(comm, model, vectors(), batch=4, settings=SgdSettings(0.1))
+
+
 @pytest.mark.mpi
 def test_ranks_with_other_images_are_told(comm):
     """Fewer on one rank would leave the others waiting."""

@@ -150,6 +150,12 @@ def test_goes_on_from_a_checkpoint_as_if_it_had_not_stopped():
     assert torch.equal(resumed.student.weight, through.student.weight)
 
 
+def test_a_student_without_anything_to_train_is_refused():
+    student = nn.Linear(3, 2).requires_grad_(False)
+    with pytest.raises(InputError, match=r"block 4 \(odd\).*no parameter to train$"):
+        StudentStep(BlockPair(nn.Linear(3, 2), student, name="odd"), 4, SgdSettings(1), Alone(), 4)
+
+
 def test_students_of_mixed_dtypes_are_refused():
     student = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2).double())
     with pytest.raises(InputError, match=r"block 4 \(odd\).*differ in dtype"):

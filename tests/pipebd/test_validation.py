@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import tracemalloc
 
 import pytest
 import torch
 from torch import nn
 
+from hpc.io.errors import InputError
 from hpc.io.images import open_images
 from hpc.pipebd.best_states import BestStates
 from hpc.pipebd.compress import accuracy, assemble
@@ -84,6 +86,24 @@ def test_images_held_out_are_not_trained_on_and_are_validated_on(comm, path):
     assert images.validation[0] == "train"
     assert sorted(index for part in parts for index in part) == list(range(16))
     assert [len(part) for part in parts] == [7, 5, 4]
+
+
+def test_without_a_share_no_image_trains_an_architecture(tmp_path):
+    with open_images(write_images(tmp_path / "x.h5", n_train=16, n_test=4)) as file:
+        images = split_images(file, 3, SEED, torch.float32, validation=0.25)
+        with pytest.raises(InputError, match="no images are kept to train an architecture"):
+            images.architecture_batches()
+
+
+def test_pixels_are_held_once(tmp_path):
+    with open_images(write_images(tmp_path / "x.h5", n_train=400, n_test=4)) as file:
+        images = split_images(file, 3, SEED, torch.float32, validation=0.25, architecture=0.4)
+        tracemalloc.start()
+        held = [images.training_batches(), images.architecture_batches()]
+        held.append(images.validation_batches())
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(held) == 3 and size < 1.5 * file.pixels("train").nbytes
 
 
 class Scored:

@@ -16,6 +16,7 @@ from hpc.report.run_folder import RunFolder, check_run_folder, read_about
 from hpc.report.scalars import Scalars
 from hpc.report.versions import commit
 from hpc.report.watch_options import check_watching
+from tests.launching import run_alone
 
 
 def given(*arguments):
@@ -214,6 +215,16 @@ def test_the_commit_of_a_checkout(tmp_path):
     assert commit(tmp_path) == "abc4"
 
 
+@pytest.mark.parametrize("arguments", ["", "None", "0", "4", "'words'"])
+def test_exit_codes_of_system_exit_are_pythons(arguments):
+    ran = run_alone("-c", f"raise SystemExit({arguments})")
+    assert exit_code_of(eval(f"SystemExit({arguments})")) == ran.returncode
+
+
 def test_exit_codes():
+    class Nothing(Exception):
+        code = None
+
     assert exit_code_of(SystemExit(4)) == 4 and exit_code_of(SystemExit("words")) == 1
+    assert exit_code_of(Nothing()) == 1
     assert isinstance(given(), argparse.Namespace)

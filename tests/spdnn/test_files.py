@@ -1,16 +1,26 @@
 """From files to shards and back, in parallel, against the pure way in one process."""
 
+import argparse
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hpc.comm.world import AgreedError
+from hpc.io.errors import FormatError
+from hpc.io.halo import Traffic
 from hpc.io.network import open_network, read_header, write_network
 from hpc.io.plan import Plan, block_plan, write_plan
 from hpc.io.shard import build_shard
 from hpc.io.sharded import write_sharded
+from hpc.report.record import Record
+from hpc.report.run_folder import RunFolder
+from hpc.spdnn import load
 from hpc.spdnn.load import load_shard
 from hpc.spdnn.row_order import reorder
 from hpc.spdnn.save import save_network
+from hpc.spdnn.traffic_figures import keep_traffic
 from tests.spdnn.serial import random_layers, random_plan
 
 pytestmark = pytest.mark.mpi
@@ -64,6 +74,43 @@ def test_a_network_and_a_plan_load_in_parallel(comm, files):
         list(file.layers())
         whole = file.bytes_read
     assert total <= whole + comm.size * len(layers) * 16, "every byte is read about once"
+
+
+def test_a_plan_is_read_at_the_start_only(comm, files, shared_tmp):
+    """What its random plan sends is in the run's folder, though the file has gone since."""
+    _, plan, (network, plan_path, _) = files
+    traffic = Traffic(*np.arange(3 * 3 * comm.size).reshape(3, 3, comm.size))
+    if comm.rank == 0:
+        write_plan(plan_path, replace(plan, random_traffic=traffic))
+    comm.Barrier()
+    loaded = load_shard(comm, network, plan_path)
+    comm.Barrier()
+    if comm.rank == 0:
+        plan_path.unlink()
+        (shared_tmp / "run").mkdir()
+    args = argparse.Namespace(run_folder=str(shared_tmp / "run"), plan=str(plan_path))
+    record = Record(folder=RunFolder(args.run_folder) if comm.rank == 0 else None)
+    keep_traffic(comm, args, loaded, record)
+    if comm.rank == 0:
+        kept = json.loads((shared_tmp / "run" / "traffic.json").read_text())["layers"]
+        assert kept["random_words"] == traffic.words.sum(axis=1).tolist()
+        assert kept["random_messages"] == traffic.messages.sum(axis=1).tolist()
+
+
+def test_a_network_that_one_rank_cannot_open_is_an_error_on_all(comm, files, monkeypatch):
+    _, _, (network, _, _) = files
+    opened = []
+
+    def open_first(path):
+        opened.append(path)
+        if comm.rank == comm.size - 1:
+            raise FormatError(f"{path}: gone")
+        return open_network(path)
+
+    monkeypatch.setattr(load, "open_network", open_first)
+    with pytest.raises(AgreedError, match="gone"):
+        load_shard(comm, network)
+    assert len(opened) == 1
 
 
 def test_a_sharded_network_loads_without_messages(comm, files):

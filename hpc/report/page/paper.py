@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hpc.io.container import written_aside
+from hpc.io.aside import written_aside
 from hpc.io.errors import InputError
 from hpc.report.page.charts import Axis, Bars, Heat, Lines, Picture, Timeline
 from hpc.report.page.ticks import tick_texts
