@@ -14,7 +14,16 @@ from hpc.report.figures import write_json
 def command_parser(name: str, description: str | None, example: str, **more: Any) -> Parser:
     """Return the parser of a command, with --json and --quiet.
 
-    example : without the program's name. more : of argparse's parser.
+    Parameters
+    ----------
+    name : of the command.
+    description : of the command.
+    example : without the program's name.
+    **more : of argparse's parser.
+
+    Returns
+    -------
+    The parser; the command's own options are still to come, then `complete`.
     """
     prog = f"python -m datasets {name}"
     parser = Parser(prog=prog, description=description, examples=[f"{prog} {example}"], **more)

@@ -13,7 +13,8 @@ from scipy import sparse
 from datasets.arguments import positive_int
 from datasets.command import command_parser, say
 from datasets.random_pattern import KINDS, random_pattern
-from hpc.cli.config import add_config, parse
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
 from hpc.cli.parser import Parser
 from hpc.cli.shared_options import add_seed
 from hpc.io.errors import InputError
@@ -157,7 +158,7 @@ def build_parser() -> Parser:
     add("--init", choices=INITS, default="uniform", help=f"{inits} (default uniform)")
     add("--bias", type=float, default=0.0, metavar="B", help="of every neuron (default 0)")
     add("--dtype", choices=FLOATS, default="float32", help="of the weights (default float32)")
-    add_config(parser)
+    complete(parser)
     return parser
 
 

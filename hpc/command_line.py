@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpc.cli.completion import add_completion
-from hpc.cli.config import add_config, parse
-from hpc.cli.parser import Parser, add_version
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
+from hpc.cli.parser import Parser
 from hpc.comm.ending import outlived
 from hpc.comm.interrupt import stop_requests
 from hpc.comm.launcher import launched_rank
@@ -40,14 +41,13 @@ def build_parser() -> argparse.ArgumentParser:
             "mpirun -n 2 python -m hpc doctor --json doctor.json",
         ],
     )
-    add_version(parser)
     add_completion(parser, build_parser)
     engines = parser.add_subparsers(metavar="ENGINE", required=True)
     spdnn.add_parser(engines)
     pipebd.add_parser(engines)
     doctor.add_parser(engines)
     report.add_parser(engines)
-    add_config(parser)
+    complete(parser)
     return parser
 
 

@@ -20,7 +20,17 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add a command to the subparsers and return its parser, with --quiet.
 
-    run : called with the options. example : without the program's name.
+    Parameters
+    ----------
+    commands : of the tool's parser.
+    name : of the command.
+    run : called with the options.
+    summary : of the command, in a line.
+    example : without the program's name.
+
+    Returns
+    -------
+    The command's parser.
     """
     command: argparse.ArgumentParser = commands.add_parser(
         name,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hpc.cli.parser import Parser
+from hpc.cli.shared_options import common_options
 from hpc.cli.tree import Words, command_of, commands, subcommands
 from hpc.io.errors import FormatError, InputError
 from hpc.io.outputs import same_file
@@ -22,10 +23,15 @@ NO_KEYS = ("help", "version", "config", "print-completion")
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
-    """Add --config to every command of a tool."""
+    """Add --config to every command of a tool.
+
+    Parameters
+    ----------
+    parser : of the tool, or of a command that is built alone.
+    """
     for _, command in commands(parser):
         if not subcommands(command):
-            command.add_argument(
+            common_options(command).add_argument(
                 "--config",
                 metavar="FILE.toml",
                 help="take options from there, by their names (batch = 64), also from tables "
