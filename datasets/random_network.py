@@ -17,6 +17,7 @@ from hpc.cli.config import parse
 from hpc.cli.every_command import complete
 from hpc.cli.parser import Parser
 from hpc.cli.shared_options import add_seed
+from hpc.cli.words import Words
 from hpc.io.errors import InputError
 from hpc.io.network import ACTIVATIONS, FLOATS, Layer, read_header, write_network
 from hpc.io.outputs import check_outputs
@@ -151,6 +152,7 @@ def build_parser() -> Parser:
     add("--out", required=True, metavar="FILE.h5", help="file to write")
     add(
         "--activation",
+        type=Words(ACTIVATIONS, listed=True),
         default="sigmoid",
         metavar="A[,A...]",
         help=f"one, or one a layer, of {', '.join(ACTIVATIONS)} (default sigmoid, as the paper's)",

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from hpc.cli.shared_options import add_json
+from hpc.cli.words import Words
 from hpc.report.figures import write_json
 from launch.command import command_of
 from launch.local import Host, LocalOptions, local_run, local_text
-from launch.mpirun import found_flavour, mpirun_path
+from launch.mpirun import BINDINGS, found_flavour, mpirun_path
 from launch.ranks import check_ranks
 from launch.watched import run_watched
 
@@ -37,8 +38,9 @@ def add_local(commands: Any) -> None:
     )
     parser.add_argument(
         "--bind",
+        type=Words(BINDINGS),
         default="core",
-        metavar="core|none",
+        metavar="|".join(BINDINGS),
         help="ranks to cores, where there are enough (default core)",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the command line only")

@@ -9,6 +9,7 @@ from typing import Any
 
 from hpc.cli.config import with_config
 from hpc.cli.shared_options import add_json
+from hpc.cli.words import Words
 from hpc.io.network import open_network
 from hpc.io.outputs import check_outputs
 from hpc.io.plan import write_plan
@@ -39,6 +40,7 @@ def add_build(commands: Any) -> None:
     )
     command.add_argument(
         "--method",
+        type=Words(tuple(METHODS)),
         default="hypergraph",
         metavar="|".join(METHODS),
         help="hypergraph: cut by --objective (needs relaycut[partition]); random: neurons dealt "

@@ -16,12 +16,12 @@ from torch import nn
 from hpc.io.container import check_writable, written_aside
 from hpc.io.errors import InputError
 from hpc.io.export_formats import ExportFormats
+from hpc.pipebd.option_values import EXPORTS
 from hpc.pipebd.recipe import Recipe
 from hpc.pipebd.student_file import build, read_contents
 
-FORMATS = ("state", "torchscript", "export")
 SUFFIXES = {".pt": "state", ".pth": "state", ".ts": "torchscript", ".pt2": "export"}
-format_of = ExportFormats(FORMATS, SUFFIXES, ".pt, .ts or .pt2").format_of
+format_of = ExportFormats(EXPORTS, SUFFIXES, ".pt, .ts or .pt2").format_of
 BATCHES = (3, 2)
 """Images of the example that is traced, and of the check that follows."""
 Tracer = Callable[[nn.Module, torch.Tensor], tuple[nn.Module, bytes]]

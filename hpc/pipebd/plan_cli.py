@@ -9,6 +9,7 @@ from typing import Any
 
 from hpc.cli.config import with_config
 from hpc.cli.shared_options import add_json, add_quiet
+from hpc.cli.words import Words
 from hpc.io.errors import InputError, run_tool
 from hpc.io.outputs import check_outputs
 from hpc.pipebd.cost import CostTable, cost_table, readable_bytes
@@ -45,6 +46,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--schedule",
+        type=Words(NAMES),
         default="ahd",
         metavar="NAME",
         help=f"predict this one instead: {', '.join(NAMES)} or groups such as '0-2@0-2 3-5@3'",

@@ -12,10 +12,10 @@ from hpc.io.container import check_writable
 from hpc.io.errors import InputError
 from hpc.io.export_formats import ExportFormats
 from hpc.io.network import NetworkHeader, open_network
+from hpc.spdnn.option_values import EXPORTS
 
-FORMATS = ("torch", "npz", "scipy", "tsv")
 SUFFIXES = {".pt": "torch", ".pth": "torch", ".npz": "npz", "": "tsv"}
-format_of = ExportFormats(FORMATS, SUFFIXES, ".pt, .npz or a folder").format_of
+format_of = ExportFormats(EXPORTS, SUFFIXES, ".pt, .npz or a folder").format_of
 Advance = Callable[[int, str], None]
 
 

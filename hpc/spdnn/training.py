@@ -24,13 +24,13 @@ from hpc.spdnn.counters import Counted
 from hpc.spdnn.inputs import OwnInputs, check_classes, check_inputs
 from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.kernels import kernel as default_kernel
-from hpc.spdnn.losses import LOSSES
 from hpc.spdnn.optimizers import Optimizer, optimizer
+from hpc.spdnn.option_values import GRADIENTS, LOSSES
 from hpc.spdnn.placing import check_place
 from hpc.spdnn.position import Epoch, Position
 from hpc.spdnn.runtime import Runtime
 from hpc.spdnn.split import batches, split_samples
-from hpc.spdnn.trainer import GRADIENTS, Trainer
+from hpc.spdnn.trainer import Trainer
 
 Floats = npt.NDArray[np.floating]
 Longs = npt.NDArray[np.int64]
