@@ -8,13 +8,14 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from hpc.cli.shared_options import add_json
+from hpc.cli.shared_options import add_json, add_quiet
 from hpc.cli.words import Words
 from hpc.report.figures import write_json
 from launch.command import command_of
 from launch.local import Host, LocalOptions, local_run, local_text
 from launch.mpirun import BINDINGS, found_flavour, mpirun_path
 from launch.ranks import check_ranks
+from launch.terminal import terminal_variables
 from launch.watched import run_watched
 
 LOCAL = (
@@ -45,6 +46,7 @@ def add_local(commands: Any) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="print the command line only")
     add_json(parser, "the command line and the variables set for it")
+    add_quiet(parser)
     parser.set_defaults(run=_run)
 
 
@@ -64,6 +66,8 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
         print(local_text(environment, argv))
         return
     sys.stdout.flush()
+    if command.on_ranks and not args.quiet:
+        environment = environment | terminal_variables()
     if host.flavour == "mpich":
         sys.exit(run_watched(argv, os.environ | environment, options.ranks))
     os.execvpe(argv[0], argv, os.environ | environment)
