@@ -15,7 +15,8 @@ from pathlib import Path
 
 from hpc.cli.completion import add_completion
 from hpc.cli.extras import extra
-from hpc.cli.parser import Parser, add_version
+from hpc.cli.parser import Parser
+from hpc.cli.version import add_version
 from hpc.io.errors import InputError, run_tool
 
 COMMANDS = {

@@ -14,6 +14,7 @@ is the half-spectra (448·28·M/2 bytes), one phase and the packed result.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 
@@ -35,7 +36,7 @@ Complexes = npt.NDArray[np.complex128]
 
 
 def challenge_bits(
-    images: npt.NDArray[np.uint8], neurons: int, first: int
+    images: npt.NDArray[np.uint8], neurons: int, first: int, quiet: bool = False
 ) -> npt.NDArray[np.uint8]:
     """Return the Challenge's inputs for the first images of a set, bit-packed.
 
@@ -44,6 +45,7 @@ def challenge_bits(
     images : (M, 28, 28) uint8, the whole set: neighbours and the maximum reach into each image.
     neurons : side squared; pixel (x, y) of an image is neuron x · side + y.
     first : images to keep.
+    quiet : show no progress.
 
     Returns
     -------
@@ -58,14 +60,14 @@ def challenge_bits(
         raise InputError(f"{neurons} neurons: expected a square of {IMAGE_SIDE} or more")
     spectra = row_spectra(images)
     phases = range(side // math.gcd(IMAGE_SIDE, side))
-    console = Console(stderr=True)
+    shown = functools.partial(track, phases, console=Console(stderr=True), disable=quiet)
     largest = max(
         square.max()
-        for phase in track(phases, "interpolating: maximum", console=console)
+        for phase in shown("interpolating: maximum")
         for square in _squares(phase_columns(spectra, side, phase), side)
     )
     bits = np.zeros((side, side, -(-first // 8)), np.uint8)
-    for phase in track(phases, "interpolating: pixels ", console=console):
+    for phase in shown("interpolating: pixels "):
         columns = phase_columns(spectra, side, phase)
         bits[phase :: len(phases)] = _phase_bits(columns, side, first, THRESHOLD**2 * largest)
     return bits.reshape(neurons, -1)

@@ -134,7 +134,7 @@ def _fail_at_repeated(path: Path, keys: npt.NDArray[np.int64]) -> None:
 
 
 def read_images(
-    path: str | os.PathLike[str], neurons: int, first: int | None
+    path: str | os.PathLike[str], neurons: int, first: int | None, quiet: bool = False
 ) -> tuple[npt.NDArray[np.uint8], int]:
     """Return the first images of an official file (None: all), bit-packed, and how many.
 
@@ -145,6 +145,7 @@ def read_images(
     path : the file.
     neurons : pixels of an image.
     first : how many images to keep.
+    quiet : show no progress.
 
     Returns
     -------
@@ -158,7 +159,7 @@ def read_images(
     """
     bits = np.zeros((neurons, 1), np.uint8)
     n_images = n_lines = 0
-    for block in tsv.blocks(path, PIXEL_LINE, progress="images"):
+    for block in tsv.blocks(path, PIXEL_LINE, progress="" if quiet else "images"):
         _check_pixels(path, block, neurons, n_lines)
         n_lines += len(block)
         n_images = max(n_images, int(block["image"].max()))

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from datasets.command import command_parser, say
 from datasets.moments import channel_moments
-from hpc.cli.config import add_config, parse
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
 from hpc.cli.parser import Parser
 from hpc.io.errors import FormatError
 from hpc.io.images import ImageTraits, create_images
@@ -216,5 +217,5 @@ def build_parser() -> Parser:
     add = parser.add_argument
     add("--source", required=True, metavar="DIR", help="folder that the archive was unpacked to")
     add("--out", required=True, metavar="FILE.h5", help="file to write")
-    add_config(parser)
+    complete(parser)
     return parser

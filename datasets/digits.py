@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from datasets.command import command_parser, say
 from datasets.moments import channel_moments
-from hpc.cli.config import add_config, parse
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
 from hpc.cli.parser import Parser
 from hpc.io.errors import InputError
 from hpc.io.images import ImageTraits, create_images
@@ -116,5 +117,5 @@ def build_parser() -> Parser:
     add("--train", metavar="FILE.h5", help="samples file of training digits (see: mnist)")
     add("--test", metavar="FILE.h5", help="samples file of test digits")
     add("--out", required=True, metavar="FILE.h5", help="file to write")
-    add_config(parser)
+    complete(parser)
     return parser

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from datasets.arguments import positive_int
 from datasets.command import command_parser, say
-from hpc.cli.config import add_config, parse
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
 from hpc.cli.parser import Parser
 from hpc.io.archive import check_archive
 from hpc.io.errors import InputError
@@ -97,7 +98,7 @@ def build_parser() -> Parser:
     add("model", metavar="MODEL.pt", help="file of torch.save(model, MODEL.pt)")
     add("--input", type=_shape, required=True, metavar="CxHxW", help="shape of one input, or N")
     add("--out", required=True, metavar="FILE.h5", help="file to write")
-    add_config(parser)
+    complete(parser)
     return parser
 
 

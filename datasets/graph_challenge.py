@@ -14,7 +14,8 @@ from datasets import challenge_images, challenge_tsv, idx
 from datasets.arguments import add_first, kept, positive_int
 from datasets.challenge_network import BIASES, challenge_layers
 from datasets.command import command_parser, say
-from hpc.cli.config import add_config, parse
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
 from hpc.cli.parser import Parser
 from hpc.io.categories import read_categories
 from hpc.io.challenge_files import Told, read_description
@@ -86,7 +87,7 @@ def build_parser() -> Parser:
     add("--dtype", choices=FLOATS, help="of the weights (default float32)")
     add("--categories", metavar="TRUTH.tsv", help="official answer, kept with the inputs")
     add_first(parser)
-    add_config(parser)
+    complete(parser)
     return parser
 
 
@@ -174,5 +175,6 @@ def _bits(options: argparse.Namespace) -> tuple[npt.NDArray[np.uint8], int]:
     if options.images_from:
         images = idx.read_images(options.images_from, "train")
         first = kept(options.first, len(images), options.images_from)
-        return challenge_images.challenge_bits(images, options.neurons, first), first
-    return challenge_tsv.read_images(options.images, options.neurons, options.first)
+        bits = challenge_images.challenge_bits(images, options.neurons, first, options.quiet)
+        return bits, first
+    return challenge_tsv.read_images(options.images, options.neurons, options.first, options.quiet)

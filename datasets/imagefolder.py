@@ -16,7 +16,8 @@ from PIL import Image
 from datasets.command import command_parser, say
 from datasets.image_tree import ImageEntry, ImageTree, by_split, entries, open_tree
 from datasets.moments import channel_moments
-from hpc.cli.config import add_config, parse
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
 from hpc.cli.parser import Parser
 from hpc.io.errors import FormatError
 from hpc.io.images import ImageTraits, create_images
@@ -127,5 +128,5 @@ def build_parser() -> Parser:
         help=f"folder of the test images (default {' or '.join(TEST_FOLDERS)})",
     )
     add("--out", required=True, metavar="FILE.h5", help="file to write")
-    add_config(parser)
+    complete(parser)
     return parser

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from datasets import idx
 from datasets.arguments import add_first, kept
 from datasets.command import command_parser, say
-from hpc.cli.config import add_config, parse
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
 from hpc.cli.parser import Parser
 from hpc.io.errors import FormatError
 from hpc.io.outputs import check_outputs
@@ -97,5 +98,5 @@ def build_parser() -> Parser:
     add("--split", choices=idx.SPLITS, default="train", help="which set (default train)")
     add("--out", required=True, metavar="FILE.h5", help="file to write")
     add_first(parser)
-    add_config(parser)
+    complete(parser)
     return parser

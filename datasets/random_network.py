@@ -13,9 +13,11 @@ from scipy import sparse
 from datasets.arguments import positive_int
 from datasets.command import command_parser, say
 from datasets.random_pattern import KINDS, random_pattern
-from hpc.cli.config import add_config, parse
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
 from hpc.cli.parser import Parser
 from hpc.cli.shared_options import add_seed
+from hpc.cli.words import Words
 from hpc.io.errors import InputError
 from hpc.io.network import ACTIVATIONS, FLOATS, Layer, read_header, write_network
 from hpc.io.outputs import check_outputs
@@ -155,6 +157,7 @@ def build_parser() -> Parser:
     add("--out", required=True, metavar="FILE.h5", help="file to write")
     add(
         "--activation",
+        type=Words(ACTIVATIONS, listed=True),
         default="sigmoid",
         metavar="A[,A...]",
         help=f"one, or one a layer, of {', '.join(ACTIVATIONS)} (default sigmoid, as the paper's)",
@@ -162,7 +165,7 @@ def build_parser() -> Parser:
     add("--init", choices=INITS, default="uniform", help=f"{inits} (default uniform)")
     add("--bias", type=float, default=0.0, metavar="B", help="of every neuron (default 0)")
     add("--dtype", choices=FLOATS, default="float32", help="of the weights (default float32)")
-    add_config(parser)
+    complete(parser)
     return parser
 
 

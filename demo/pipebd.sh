@@ -15,7 +15,7 @@ step "Distillation on 2 ranks: TR+DPU, with its timeline"
 mpirun -n 2 $bd train $small --teacher "$out/teacher.pt" --schedule tr+dpu --epochs 3 --quiet \
   --profile "$out/profile.json" --trace "$out/trace.json" --out "$out/student.pt" \
   --json "$out/tr-dpu.json"
-$bd timeline "$out/trace.json" --png "$out/timeline.png"
+$bd timeline "$out/trace.json" --plot "$out/timeline.png"
 
 step "The same under DP, the baseline"
 mpirun -n 2 $bd train $small --teacher "$out/teacher.pt" --schedule dp --epochs 3 --quiet \

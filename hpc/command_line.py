@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpc.cli.completion import add_completion
-from hpc.cli.config import add_config, parse
-from hpc.cli.parser import Parser, add_version
+from hpc.cli.config import names_config, parse
+from hpc.cli.every_command import complete
+from hpc.cli.parser import Parser
+from hpc.cli.tree import command_of
 from hpc.comm.ending import outlived
 from hpc.comm.interrupt import stop_requests
-from hpc.comm.launcher import launched_rank
+from hpc.comm.launcher import RANK_VARIABLES, launched_rank
 from hpc.comm.mpi_start import end_for_launcher, start_mpi
 from hpc.doctor import commands as doctor
 from hpc.io.errors import EXIT_BAD_INPUT, InputError
@@ -46,14 +48,13 @@ def build_parser() -> argparse.ArgumentParser:
             "mpirun -n 2 python -m hpc doctor --json doctor.json",
         ],
     )
-    add_version(parser)
     add_completion(parser, build_parser)
     engines = parser.add_subparsers(metavar="ENGINE", required=True)
     spdnn.add_parser(engines)
     pipebd.add_parser(engines)
     doctor.add_parser(engines)
     report.add_parser(engines)
-    add_config(parser)
+    complete(parser)
     return parser
 
 
@@ -74,29 +75,51 @@ def main(argv: Sequence[str]) -> int:
     ------
     SystemExit : of --help and the like; with code 2 where MPI cannot start, see `start_mpi`.
     """
-    try:
-        args = _parse(argv)
-    except InputError as error:
+    parsed = _parsed(argv)
+    if isinstance(parsed, InputError) and not _may_differ(argv):
         if launched_rank() == 0:
-            print(f"hpc: error: {error}", file=sys.stderr)
+            print(f"hpc: error: {parsed}", file=sys.stderr)
         return EXIT_BAD_INPUT
-    if args.run_alone is not None:
+    run_alone = getattr(parsed, "run_alone", None)
+    if run_alone is not None:
         with contextlib.suppress(BrokenPipeError):  # of `| head`
-            return int(args.run_alone(args))
+            return int(run_alone(parsed))
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    with stop_requests() if getattr(args, "checkpoint", None) else contextlib.nullcontext():
+    with stop_requests() if getattr(parsed, "checkpoint", None) else contextlib.nullcontext():
         world, wrong = start_mpi()
-        if wrong and not args.any_launcher:
+        if wrong and not getattr(parsed, "any_launcher", False):
             end_for_launcher(launched_rank(), wrong)
-        from hpc.comm.crowding import crowding
         from hpc.comm.world import run_program
 
-        crowded = "" if args.any_launcher else crowding(world)
-        if crowded:
-            warn(crowded)
+        return run_program(lambda: _run(_agreed(parsed, world), world), world)
 
-        return run_program(lambda: _run(args, world), world)
+
+def _may_differ(argv: Sequence[str]) -> bool:
+    """Return whether ranks may find different things in this command line: it names a file."""
+    parser = build_parser()
+    _, command = command_of(parser, list(argv))
+    on_ranks = command.get_default("run_alone") is None
+    several = any(name in os.environ for name in RANK_VARIABLES)
+    return on_ranks and several and names_config(parser, argv)
+
+
+def _agreed(parsed: argparse.Namespace | InputError, world: MPI.Intracomm) -> argparse.Namespace:
+    """Return the options once all ranks have them, the same ones. Collective."""
+    from hpc.comm.crowding import crowding
+    from hpc.comm.sameness import same_on_all
+    from hpc.comm.world import together
+
+    with together(world):
+        if isinstance(parsed, InputError):
+            raise parsed
+    if parsed.config is not None:
+        file = f"--config {parsed.config}"
+        same_on_all(world, **{f"{file}: {name}": it for name, it in parsed.in_force.items()})
+    crowded = "" if parsed.any_launcher else crowding(world)
+    if crowded:
+        warn(crowded)
+    return parsed
 
 
 def _run(args: argparse.Namespace, world: MPI.Intracomm) -> int:
@@ -123,12 +146,14 @@ def _run(args: argparse.Namespace, world: MPI.Intracomm) -> int:
     return survive(world, attempt, shrinking)
 
 
-def _parse(argv: Sequence[str]) -> argparse.Namespace:
+def _parsed(argv: Sequence[str]) -> argparse.Namespace | InputError:
     """Parse on every rank; only the first prints what --help and --version say."""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
             return parse(build_parser(), argv)
+    except InputError as error:
+        return error
     finally:
         if launched_rank() == 0:
             sys.stdout.write(printed.getvalue())

@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 
 from hpc.cli.completion import add_completion
-from hpc.cli.config import add_config, parse
-from hpc.cli.parser import Parser, add_version
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
+from hpc.cli.parser import Parser
 from launch.local_command import LOCAL, add_local
 from launch.logs_command import add_logs
 from launch.slurm_command import add_slurm
@@ -45,10 +46,9 @@ def build_parser() -> argparse.ArgumentParser:
         description="Start engines and tools here, or as jobs of SLURM.",
         examples=[LOCAL],
     )
-    add_version(parser)
     add_completion(parser, build_parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in (add_local, add_slurm, add_status, add_logs):
         add(commands)
-    add_config(parser)
+    complete(parser)
     return parser

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from hpc.cli.shared_options import add_json
+from hpc.cli.shared_options import add_json, add_quiet
+from hpc.cli.words import Words
 from hpc.report.figures import write_json
 from launch.command import command_of
 from launch.local import Host, LocalOptions, local_run, local_text
-from launch.mpirun import found_flavour, mpirun_path
+from launch.mpirun import BINDINGS, found_flavour, mpirun_path
 from launch.ranks import check_ranks
+from launch.terminal import terminal_variables
 from launch.watched import run_watched
 
 LOCAL = (
@@ -43,12 +45,14 @@ def add_local(commands: Any) -> None:
     )
     parser.add_argument(
         "--bind",
+        type=Words(BINDINGS),
         default="core",
-        metavar="core|none",
+        metavar="|".join(BINDINGS),
         help="ranks to cores, where there are enough (default core)",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the command line only")
     add_json(parser, "the command line and the variables set for it")
+    add_quiet(parser)
     parser.set_defaults(run=_run)
 
 
@@ -68,6 +72,8 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
         print(local_text(environment, argv))
         return
     sys.stdout.flush()
+    if command.on_ranks and not args.quiet:
+        environment = environment | terminal_variables()
     if host.flavour == "mpich":
         sys.exit(run_watched(argv, os.environ | environment, options.ranks))
     os.execvpe(argv[0], argv, os.environ | environment)

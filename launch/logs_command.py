@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from hpc.cli.shared_options import add_quiet
 from hpc.io.errors import InputError
 from launch.logs import Tail, follow, log_paths
 from launch.options import add_output
@@ -28,6 +29,7 @@ def add_logs(commands: Any) -> None:
     parser.add_argument("job", metavar="JOBID", help="of an array, JOBID_TASK shows one task")
     parser.add_argument("--follow", action="store_true", help="go on until the job has ended")
     add_output(parser)
+    add_quiet(parser)
     parser.set_defaults(run=_run)
 
 
@@ -48,5 +50,5 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> None:
         return
     except KeyboardInterrupt:
         return
-    if not shown:
+    if not (shown or args.quiet):
         print(f"launch: {paths[0]}: nothing printed yet", file=sys.stderr)

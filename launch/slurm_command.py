@@ -9,18 +9,20 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from hpc.cli.shared_options import add_json
+from hpc.cli.words import Words
 from hpc.io.errors import InputError
 from hpc.io.outputs import check_outputs
 from hpc.report.figures import write_json
 from launch.asked import asked_options
 from launch.command import Command, alone, command_of
-from launch.job import Job
+from launch.job import GPU_BINDINGS, Job
 from launch.kept import check_checkpoints, check_outputs_differ
+from launch.mpirun import BINDINGS
 from launch.options import add_output
 from launch.quoting import quoted_words
 from launch.ranks import check_ranks
 from launch.script import script
-from launch.site import Site, read_site
+from launch.site import MPI, Site, read_site
 from launch.submit import submission, submit_chain
 from launch.sweep import parse_sweeps
 
@@ -56,14 +58,24 @@ def _add_size(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks-per-node", type=int, default=1, help="ranks (default 1)")
     parser.add_argument("--threads", type=int, default=1, help="cores of a rank (default 1)")
     parser.add_argument("--gpus-per-task", type=int, default=0, help="(default none)")
-    parser.add_argument("--bind", default="core", metavar="core|none", help="ranks to cores")
     parser.add_argument(
-        "--gpu-bind", default="own", metavar="own|all", help="the GPUs that a rank sees: its own, "
-        "or all of its node (default own)",
-    )  # fmt: skip
+        "--bind",
+        type=Words(BINDINGS),
+        default="core",
+        metavar="|".join(BINDINGS),
+        help="ranks to cores (default core)",
+    )
+    parser.add_argument(
+        "--gpu-bind",
+        type=Words(GPU_BINDINGS),
+        default="own",
+        metavar="|".join(GPU_BINDINGS),
+        help="the GPUs that a rank sees: its own, or all of its node (default own)",
+    )
     parser.add_argument(
         "--mpi",
-        metavar="srun-pmi2|srun-pmix|mpirun",
+        type=Words(MPI),
+        metavar="|".join(MPI),
         help="who starts the ranks: srun for MPICH, for Open MPI, or mpirun in the job "
         "(default the site's, else srun-pmi2)",
     )

@@ -6,10 +6,14 @@ import argparse
 from typing import Any
 
 from hpc.cli.shared_options import add_seed
+from hpc.cli.words import Words
 from hpc.io.errors import InputError
 from hpc.io.machine import read_machine
 from partition.asked import BACKENDS, DEFAULT_BATCH, MAX_WINDOW, OBJECTIVES, PRESETS, Asked
 from partition.methods import METHODS
+
+CUTTERS = (*BACKENDS, "random", "block")
+"""What --backend takes: partitioners, and methods that need none."""
 
 
 def numbers_of_ranks(text: str) -> list[int]:
@@ -54,6 +58,7 @@ def add_asked(command: argparse.ArgumentParser) -> None:
     add_seed(command)
     add(
         "--window",
+        type=Words(("auto",)),
         default="auto",
         metavar="auto|W",
         help=f"at most W consecutive layers share owners where that costs less than one layer at "
@@ -61,13 +66,15 @@ def add_asked(command: argparse.ArgumentParser) -> None:
     )
     add(
         "--backend",
+        type=Words(CUTTERS),
         default=Asked.backend,
-        metavar="|".join((*BACKENDS, "random", "block")),
+        metavar="|".join(CUTTERS),
         help="partitioner; random and block are those methods (default kahypar, refined by "
         "mtkahypar where that helps)",
     )
     add(
         "--preset",
+        type=Words(PRESETS),
         default=Asked.preset,
         metavar="|".join(PRESETS),
         help="of mtkahypar (default deterministic)",
@@ -99,6 +106,7 @@ def add_objective(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add(
         "--objective",
+        type=Words(OBJECTIVES),
         default=Asked.objective,
         metavar="|".join(OBJECTIVES),
         help="volume: fewest words; messages: fewest messages, where latency rules; time: "

@@ -9,16 +9,16 @@ from typing import Any
 
 from hpc.cli.config import with_config
 from hpc.cli.shared_options import add_json
+from hpc.cli.words import Words
 from hpc.io.network import open_network
 from hpc.io.outputs import check_outputs
 from hpc.io.plan import write_plan
 from hpc.report.figures import write_json
-from hpc.report.progress import progress
 from partition.asked_options import add_asked, add_nodes, add_objective, asked_from
-from partition.build import build_plan, steps
 from partition.command import add_command
 from partition.methods import METHODS
 from partition.stats import costs_of, figures
+from partition.watched import build_watched
 
 
 def add_build(commands: Any) -> None:
@@ -46,6 +46,7 @@ def add_build(commands: Any) -> None:
     )
     command.add_argument(
         "--method",
+        type=Words(tuple(METHODS)),
         default="hypergraph",
         metavar="|".join(METHODS),
         help="hypergraph: cut by --objective (needs relaycut[partition]); random: neurons dealt "
@@ -74,11 +75,9 @@ def build(options: argparse.Namespace) -> None:
     began = perf_counter()
     asked = asked_from(options, options.parts)
     with open_network(options.network) as network:
-        n_layers = network.header.n_layers
-        with progress("cutting layers", steps(n_layers, asked), not options.quiet) as step:
-            built = build_plan(network, asked, lambda: step(1, ""))
+        built = build_watched(network, asked, "cutting layers", not options.quiet)
     write_plan(options.out, built.plan)
-    for line in built.shortfalls[:1]:
+    for line in () if options.quiet else built.shortfalls[:1]:
         more = f" (and {len(built.shortfalls) - 1} more layers)" if built.shortfalls[1:] else ""
         print(f"partition: note: {line}{more}", file=sys.stderr)
     found = figures(costs_of(built.plan, options.out))

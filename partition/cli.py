@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 
 from hpc.cli.completion import add_completion
-from hpc.cli.config import add_config, parse
-from hpc.cli.parser import Parser, add_version
+from hpc.cli.config import parse
+from hpc.cli.every_command import complete
+from hpc.cli.parser import Parser
 from partition.build_command import add_build
 from partition.command import PROG
 from partition.compare_command import add_compare
@@ -48,10 +49,9 @@ def build_parser() -> argparse.ArgumentParser:
             f"{PROG} stats plan.h5 --json stats.json",
         ],
     )
-    add_version(parser)
     add_completion(parser, build_parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in (add_build, add_stats, add_shard, add_compare, add_predict):
         add(commands)
-    add_config(parser)
+    complete(parser)
     return parser

@@ -13,13 +13,12 @@ from hpc.cli.shared_options import add_json
 from hpc.io.network import NetworkFile, open_network
 from hpc.io.outputs import check_outputs
 from hpc.report.figures import write_json
-from hpc.report.progress import progress
 from partition.asked import Asked, check_asked
 from partition.asked_options import add_asked, add_objective, asked_from, numbers_of_ranks
-from partition.build import build_plan, steps
 from partition.command import add_command
 from partition.compare import Row, comparison_figures, comparison_table, row_of
 from partition.compare_plot import check_picture, draw_comparison
+from partition.watched import build_watched
 
 
 def add_compare(commands: Any) -> None:
@@ -83,7 +82,5 @@ def compare(options: argparse.Namespace) -> None:
 
 def _row(network: NetworkFile, asked: Asked, show: bool) -> Row:
     began = perf_counter()
-    title = f"cutting for {asked.parts} ranks"
-    with progress(title, steps(network.header.n_layers, asked), show) as step:
-        built = build_plan(network, asked, lambda: step(1, ""))
+    built = build_watched(network, asked, f"cutting for {asked.parts} ranks", show)
     return row_of(built.plan, perf_counter() - began)

@@ -16,11 +16,11 @@ from hpc.io.plan import Plan, check_plan, read_plan
 from hpc.report.figures import table, write_json
 from partition.asked import Asked, check_asked
 from partition.asked_options import add_asked, asked_from, numbers_of_ranks
-from partition.build import build_plan
 from partition.command import add_command
 from partition.compare_plot import check_picture
 from partition.predict import KINDS, Prediction, predict
 from partition.predict_plot import draw_scaling
+from partition.watched import build_watched
 
 EDGE_LAYERS = 4
 """Layers shown at either end of a long network."""
@@ -169,8 +169,11 @@ def _predicted(
     if not others:
         return []
     with open_network(options.network) as network:
-        plans = [build_plan(network, asked).plan for asked in others]
-    return [predict(one, costs, options.batch) for one in plans]
+        plans = [
+            build_watched(network, asked, f"cutting for {asked.parts} ranks", not options.quiet)
+            for asked in others
+        ]
+    return [predict(one.plan, costs, options.batch) for one in plans]
 
 
 def _figures(batch: int, kind: str, every: Sequence[Prediction]) -> dict[str, Any]:

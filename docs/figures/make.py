@@ -39,7 +39,7 @@ def pipebd(work: Path) -> None:
         ranks(4, "hpc", "pipebd", "train", "--emulate", PROFILE, "--schedule", schedule,
               "--epochs", 1, "--trace", trace, "--quiet")  # fmt: skip
         picture = work / f"timeline-{schedule.replace('+', '-')}.svg"
-        tool("hpc", "pipebd", "timeline", trace, "--png", picture, "--steps", 3)
+        tool("hpc", "pipebd", "timeline", trace, "--plot", picture, "--steps", 3)
         keep(picture)
 
 

@@ -2,19 +2,22 @@
 
 Programs that are started by `python -m` are beyond what packages for completion know, so the
 function is written here: it looks for `-m TOOL`, walks down the commands that were typed, and
-offers commands, options and choices; where a value or a file is due, the shell completes names of
-files.
+offers commands, options and the words that an option takes. Where a file is due, the shell
+completes names of files, where a folder is, names of folders, and of a number nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from hpc.cli.tree import commands, subcommands
+from hpc.cli.words import Words
 
 SHELLS = ("bash", "zsh")
 PROGRAMS = ("python", "python3", "mpirun", "mpiexec", "srun")
@@ -33,7 +36,7 @@ _relaycut_{tool}() {{
       *) break ;;
     esac
   done
-  local words=""
+  local kind=words words="" head="" one
   case "$command $before" in
 {values}
     *)
@@ -41,7 +44,16 @@ _relaycut_{tool}() {{
 {words}
       esac ;;
   esac
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  if [[ $kind == list && $word == *,* ]]; then head="${{word%,*}},"; fi
+  case $kind in
+    words|list)
+      for one in $words; do
+        if [[ "$head$one" == "$word"* ]]; then COMPREPLY+=("$head$one"); fi
+      done ;;
+    folder) compopt -o dirnames +o default +o bashdefault 2>/dev/null ;;
+    nothing) compopt +o default +o bashdefault 2>/dev/null ;;
+  esac
+  return 0
 }}
 """
 ALL = """\
@@ -123,19 +135,47 @@ def _function(parser: argparse.ArgumentParser, tool: str) -> str:
         name = " ".join(("", *path))
         if path:
             paths.append(f"      {shlex.quote(name)}) command={shlex.quote(name)} ;;")
-        offered = [*subcommands(command)]
-        for action in command._actions:
-            offered += [word for word in action.option_strings if word.startswith("--")]
-            for option in action.option_strings if action.nargs != 0 else ():
-                values.append(f"    {shlex.quote(f'{name} {option}')}) words={_choices(action)} ;;")
-        words.append(f"        {shlex.quote(name)}) words={shlex.quote(' '.join(offered))} ;;")
+        values += _values(name, command)
+        words.append(f"        {shlex.quote(name)})\n{_begun(command)} ;;")
     return FUNCTION.format(
         tool=tool, paths="\n".join(paths), values="\n".join(values), words="\n".join(words)
     )
 
 
-def _choices(action: argparse.Action) -> str:
-    """Return what may follow an option: its choices, '' where a number or a file does."""
-    if isinstance(action, argparse._SubParsersAction) or action.choices is None:
-        return "''"
-    return shlex.quote(" ".join(map(str, action.choices)))
+def _values(name: str, command: argparse.ArgumentParser) -> list[str]:
+    """Return what follows the options of a command: a line for those that take the same."""
+    same: dict[str, list[str]] = defaultdict(list)
+    for action in command._actions:
+        for option in action.option_strings if action.nargs != 0 else ():
+            same[_due(action)].append(shlex.quote(f"{name} {option}"))
+    return [f"    {'|'.join(options)}) {due} ;;" for due, options in same.items()]
+
+
+def _begun(command: argparse.ArgumentParser) -> str:
+    """Return what is due where no option stands before: after a dash options, else arguments."""
+    options = [word for word in command._option_string_actions if word.startswith("--")]
+    below = [*subcommands(command)]
+    given = [action for action in command._get_positional_actions() if not below]
+    after = f"words={shlex.quote(' '.join([*below, *options]))}"
+    if not given:
+        return f"          {after}"
+    first = next((due for due in map(_due, given) if due.startswith("words")), _due(given[0]))
+    return f"          if [[ $word == -* ]]; then {after}; else {first}; fi"
+
+
+FILE = re.compile(r"FILE|TAR|\.\w+$")
+"""In what stands for the value of an option that takes a file."""
+FOLDER = re.compile(r"DIR$")
+
+
+def _due(action: argparse.Action) -> str:
+    """Return what may stand in an option's or an argument's place, in the shell's language."""
+    kind = action.type if isinstance(action.type, Words) else None
+    if kind is not None or action.choices is not None:
+        words = map(str, kind.values if kind is not None else action.choices or ())
+        listed = "kind=list " if kind is not None and kind.listed else ""
+        return f"words={shlex.quote(' '.join(words))} {listed}".strip()
+    shown = action.metavar if isinstance(action.metavar, str) else ""
+    if FILE.search(shown) or not (action.option_strings or shown):
+        return "kind=file"
+    return "kind=folder" if FOLDER.search(shown) else "kind=nothing"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hpc.cli.parser import Parser
+from hpc.cli.shared_options import common_options
 from hpc.cli.tree import Words, command_of, commands, subcommands
 from hpc.io.errors import FormatError, InputError
 from hpc.io.outputs import same_file
@@ -19,6 +20,8 @@ TOOLS = ("hpc", "partition", "datasets", "launch")
 STORED = "config"
 """Where figures of --json and a run's run.json hold the options in force."""
 NO_KEYS = ("help", "version", "config", "print-completion")
+ENDING = {"-h", "--help", "--version"}
+"""With these nothing is run, so no file is read."""
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +34,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     """
     for _, command in commands(parser):
         if not subcommands(command):
-            command.add_argument(
+            common_options(command).add_argument(
                 "--config",
                 metavar="FILE.toml",
                 help="take options from there, by their names (batch = 64), also from tables "
@@ -61,7 +64,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     """
     words, command = command_of(parser, list(arguments))
     given = list(arguments[len(words) :])
-    path = _path(given)
+    path = None if ENDING & set(given) else _path(given)
     if path is not None and isinstance(command, Parser):
         tool, *rest = parser.prog.removeprefix("python -m ").split()
         values = _values(path, tool, (*rest, *words), parser)
@@ -69,6 +72,25 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     args = parser.parse_args(arguments)
     args.in_force = in_force(command, args)
     return args
+
+
+def names_config(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> bool:
+    """Return whether a command line names a config file. Pure.
+
+    Parameters
+    ----------
+    parser : of the tool, with all its commands.
+    arguments : words of the command line.
+
+    Returns
+    -------
+    Whether --config stands in it with a value.
+    """
+    words, _ = command_of(parser, list(arguments))
+    try:
+        return _path(arguments[len(words) :]) is not None
+    except InputError:
+        return False
 
 
 def in_force(command: argparse.ArgumentParser, args: argparse.Namespace) -> dict[str, Any]:

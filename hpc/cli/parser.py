@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
-from hpc import __version__
 from hpc.io.errors import InputError
 
 
@@ -155,14 +154,3 @@ def _wrapped(example: str) -> str:
         )
     )
     return lines.replace("\0", " ")
-
-
-def add_version(parser: argparse.ArgumentParser) -> None:
-    """Add --version to a tool's parser.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Of a tool.
-    """
-    parser.add_argument("--version", action="version", version=f"relaycut {__version__}")

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from mpi4py import MPI
 
 from hpc.comm.links import Link, Receiver, Sender
+from hpc.comm.option_values import TRANSPORTS
 from hpc.comm.stages import DirectStage, HostStage, PinnedStage, Stage
 from hpc.comm.streams import Buffer, Streams
 from hpc.comm.waiting import Waiting, Yielding
-
-TRANSPORTS = ("host", "staged", "cuda-aware")
 
 
 class Transport:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import torch
 from mpi4py import MPI
 
+from hpc.comm.option_values import DEVICES
 from hpc.comm.world import together
 from hpc.io.errors import InputError
-
-DEVICES = ("cpu", "cuda", "auto")
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ def start_mpi() -> tuple[MPI.Intracomm, str | None]:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         end_for_launcher(launched_rank(), no_mpi(error))
-    launch = launched(os.environ)
     if not MPI.Is_initialized():
+        launch = launched(os.environ)
         if launch and stranded(launch, MPI.get_vendor()[0], _knows_pmix()):
             end_for_launcher(launch.rank, advice(launch, library_name(), _mpirun()))
         with warnings.catch_warnings():
@@ -56,9 +56,23 @@ def start_mpi() -> tuple[MPI.Intracomm, str | None]:
         from hpc.comm.segments import unname_segments
 
         unname_segments(MPI.COMM_WORLD)
-    if launch and alone(launch, MPI.COMM_WORLD.size):
-        return MPI.COMM_WORLD, advice(launch, library_name(), _mpirun())
-    return MPI.COMM_WORLD, None
+    return MPI.COMM_WORLD, foreign_launcher()
+
+
+def foreign_launcher() -> str | None:
+    """Return what is wrong with the launcher. MPI has started.
+
+    Returns
+    -------
+    In one sentence that several processes were started of which each sees no other, and what to
+    do; None where nothing is wrong.
+    """
+    from mpi4py import MPI
+
+    launch = launched(os.environ)
+    if launch is not None and alone(launch, MPI.COMM_WORLD.size):
+        return advice(launch, library_name(), _mpirun())
+    return None
 
 
 def no_mpi(error: ImportError | RuntimeError) -> str:

@@ -21,7 +21,8 @@ def same_on_all(comm: MPI.Comm, **asked: object) -> None:
     """
     everyone = comm.allgather({name: repr(value) for name, value in asked.items()})
     for rank, found in enumerate(everyone):
-        for name, expected in everyone[0].items():
+        for name in everyone[0] | found:
+            expected = everyone[0].get(name)
             if found.get(name) != expected:
                 raise AgreedError(
                     f"{name} is {found.get(name)} on rank {rank}, {expected} on rank 0; "

@@ -55,10 +55,10 @@ def run(args: argparse.Namespace, world: MPI.Comm) -> int:
         everybody = comm.gather(mine)
         wrong = findings(everybody, links) if everybody is not None else None
         if everybody is not None and not _other_process(mine):
-            print(text(everybody, links, wrong or []), flush=True)
+            told = text(everybody, links, wrong or [], args.quiet)
+            print(told, end="\n" * bool(told), flush=True)
             if args.json:
-                told = figures(everybody, links, wrong or [])
-                write_json(args.json, with_config(args, told))
+                write_json(args.json, with_config(args, figures(everybody, links, wrong or [])))
         return EXIT_FOUND if comm.bcast(bool(wrong)) else 0
 
 
@@ -70,7 +70,12 @@ def _other_process(mine: Facts) -> bool:
     return True
 
 
-def text(everybody: Sequence[Facts], links: Sequence[LinkTime], wrong: Sequence[Finding]) -> str:
+def text(
+    everybody: Sequence[Facts],
+    links: Sequence[LinkTime],
+    wrong: Sequence[Finding],
+    quiet: bool = False,
+) -> str:
     """Return what people read. Pure.
 
     Parameters
@@ -81,21 +86,22 @@ def text(everybody: Sequence[Facts], links: Sequence[LinkTime], wrong: Sequence[
         Of the pairs that were timed, if any.
     wrong : sequence of Finding
         All that is wrong.
+    quiet : bool
+        Nothing but these.
 
     Returns
     -------
     str
-        Paragraphs, without a newline at the end.
+        Paragraphs, without a newline at the end; empty where it is quiet and nothing is wrong.
     """
+    named = "\n".join(f"wrong: {one}" for one in wrong)
+    if quiet:
+        return named
     parts = [_rank_table(everybody), _said("MPI", everybody, _mpi_text)]
     parts += [_said("versions", everybody, _versions_text), _said("files", everybody, _files_text)]
     if links:
         parts.append(_link_table(links))
-    if wrong:
-        parts.append("\n".join(f"wrong: {one}" for one in wrong))
-    else:
-        parts.append("nothing is wrong")
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, named or "nothing is wrong"])
 
 
 def figures(

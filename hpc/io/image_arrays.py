@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpc.io.arguments import as_array, shown
 from hpc.io.errors import InputError
 from hpc.io.images import SPLITS, ImagesFile, ImageTraits, open_images
 from hpc.io.samples import check_labels
@@ -86,8 +87,10 @@ class ImageArrays(ImagesFile):
 
 def _images(split: str, pair: Pair) -> Array:
     if not isinstance(pair, tuple) or len(pair) != 2:
-        raise InputError(f"data: {split} is no (images, labels)")
-    images = np.asarray(pair[0])
+        raise InputError(
+            f"data: {split}: {shown(pair)}, expected an images file or a tuple (images, labels)"
+        )
+    images = as_array(f"data: {split} images", pair[0], "an array (n, ...)")
     square = images.ndim == 4 and images.shape[2] == images.shape[3]
     floats = images.dtype.name in ("float32", "float64") and images.ndim > 1
     if not images.size or not (floats or (images.dtype == np.uint8 and square)):
@@ -101,7 +104,7 @@ def _images(split: str, pair: Pair) -> Array:
 
 
 def _labels(split: str, labels: Array, n_images: int) -> npt.NDArray[np.int32]:
-    found = np.asarray(labels)
+    found = as_array(f"data: {split} labels", labels, f"({n_images},) integers")
     if found.shape != (n_images,) or found.dtype.kind not in "iu":
         raise InputError(
             f"data: {split} labels are {found.shape} {found.dtype}, expected ({n_images},) integers"

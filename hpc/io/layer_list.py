@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
+from hpc.io.arguments import NUMBER, as_array, check_argument, shown
 from hpc.io.errors import InputError
 from hpc.io.fingerprint import Fingerprint
 from hpc.io.network import (
@@ -42,9 +44,9 @@ def layer_list(network: Sequence[Given]) -> list[Layer]:
     ------
     InputError : names the layer (from 1) and what is wrong with it.
     """
-    if not network:
+    layers = [_layer(given, f"network: layer {k}") for k, given in enumerate(_listed(network), 1)]
+    if not layers:
         raise InputError("network: no layers")
-    layers = [_layer(given, f"network: layer {k}") for k, given in enumerate(network, 1)]
     for k, (below, layer) in enumerate(pairwise(layers), 2):
         if layer.weight.shape[1] != below.weight.shape[0]:
             raise InputError(
@@ -57,11 +59,21 @@ def layer_list(network: Sequence[Given]) -> list[Layer]:
     return layers
 
 
+def _listed(network: Any) -> list[Any]:
+    """Return what stands in a list of layers, whatever it is."""
+    is_array = hasattr(network, "shape")
+    if is_array or isinstance(network, str | Mapping) or not isinstance(network, Iterable):
+        raise InputError(
+            f"network: {shown(network)}, expected a path, or a list of (weight, bias, activation)"
+        )
+    return list(network)
+
+
 def _layer(given: Given, where: str) -> Layer:
     if isinstance(given, Layer):
         given = (given.weight, given.bias, given.activation, given.clip)
     if not isinstance(given, tuple) or len(given) not in (3, 4):
-        raise InputError(f"{where}: expected (weight, bias, activation) or a Layer")
+        raise InputError(f"{where}: {shown(given)}, expected (weight, bias, activation) or a Layer")
     weight, bias, activation, *clip = given
     matrix = _csr(weight, where)
     if activation not in ACTIVATIONS:
@@ -69,19 +81,31 @@ def _layer(given: Given, where: str) -> Layer:
             f"{where}: activation {activation!r}, expected one of {', '.join(ACTIVATIONS)}"
         )
     n_out, n_in = matrix.shape
-    values = np.asarray(0.0 if bias is None else bias)
-    if values.shape not in ((), (n_out,)):
-        raise InputError(f"{where}: bias of shape {values.shape}, expected ({n_out},)")
+    values = _bias(bias, n_out, where)
+    if clip:
+        check_argument(f"{where}: clip", clip[0], NUMBER)
     values = np.ascontiguousarray(np.broadcast_to(values, (n_out,)), matrix.dtype)
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     check_rows(Rows(indptr, indices, matrix.data, values), n_in, where)
     return Layer(matrix, values, activation, float(clip[0]) if clip else CHALLENGE_CLIP)
 
 
+def _bias(bias: Any, n_out: int, where: str) -> npt.NDArray[Any]:
+    if bias is None or NUMBER.holds(bias):
+        return np.asarray(0.0 if bias is None else bias)
+    expected = f"({n_out},) numbers, one number or None"
+    values = as_array(f"{where}: bias", bias, expected)
+    if values.dtype.kind not in "biuf":
+        raise InputError(f"{where}: bias: {shown(bias)}, expected {expected}")
+    if values.shape != (n_out,):
+        raise InputError(f"{where}: bias of shape {values.shape}, expected ({n_out},)")
+    return values
+
+
 def _csr(weight: Any, where: str) -> sparse.csr_array:
     try:
         matrix = sparse.csr_array(weight)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: torch's
         raise InputError(f"{where}: weight is no matrix ({error})") from error
     if matrix.ndim != 2 or matrix.dtype.name not in FLOATS:
         raise InputError(

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpc.io.arguments import as_array
 from hpc.io.errors import InputError
 from hpc.io.samples import SamplesFile, SamplesHeader, check_labels, open_samples
 
 Array = npt.NDArray[Any]
 Data = str | os.PathLike[str] | Array | tuple[Array, Array]
 """A samples file; or inputs (n, width); or inputs and labels (n,)."""
+EXPECTED = "a samples file, an array (samples, inputs), or a tuple (x, labels) of arrays"
 KINDS = ("float32", "float64", "uint8", "bool")
 
 
@@ -38,7 +40,7 @@ class SampleArrays:
     """
 
     def __init__(self, x: Array, labels: Array | None = None, name: str = "x") -> None:
-        self._x = np.asarray(x)
+        self._x = as_array(name, x, EXPECTED)
         if self._x.ndim != 2 or not self._x.size:
             raise InputError(f"{name}: shape {self._x.shape}, expected (samples, inputs)")
         if self._x.dtype.name not in KINDS:
@@ -108,7 +110,7 @@ class SampleArrays:
 
 
 def _labels(labels: Array, n_samples: int, name: str) -> npt.NDArray[np.int32]:
-    found = np.asarray(labels)
+    found = as_array(f"{name}: labels", labels, f"({n_samples},) integers")
     if found.shape != (n_samples,) or found.dtype.kind not in "iu":
         raise InputError(
             f"{name}: labels of shape {found.shape} {found.dtype}, expected ({n_samples},) integers"

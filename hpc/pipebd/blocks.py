@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from hpc.io.arguments import FUNCTION, TEXT, check_arguments, instance
 from hpc.io.errors import InputError
 from hpc.pipebd.losses import Loss, mean_squared_error
 
@@ -35,7 +36,15 @@ class BlockPair:
     name: str = "block"
 
     def __post_init__(self) -> None:
+        check_arguments(PARTS, **vars(self))
         freeze(self.teacher)
+
+
+PARTS = {
+    **dict.fromkeys(("teacher", "student"), instance(nn.Module, said="a module of torch")),
+    "loss": FUNCTION,
+    "name": TEXT,
+}
 
 
 def freeze(module: nn.Module) -> nn.Module:

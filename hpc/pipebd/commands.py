@@ -8,9 +8,13 @@ from typing import Any
 
 from hpc.cli.extras import extra
 from hpc.cli.shared_options import add_json
+from hpc.cli.words import Words
+from hpc.comm.option_values import DEVICES, TRANSPORTS
 from hpc.io.errors import run_tool
 from hpc.pipebd import plan_cli, timeline_command
 from hpc.pipebd.fewer_ranks import fewer
+from hpc.pipebd.names import NAMES
+from hpc.pipebd.option_values import EXPORTS, SHAPES, WORKLOADS
 from hpc.report.checkpoint_options import add_checkpoint
 from hpc.report.failure_option import add_on_failure
 from hpc.report.options import add_common
@@ -166,7 +170,10 @@ def _export(commands: Any) -> None:
         help="FILE.pt: state dict; FILE.ts: TorchScript; FILE.pt2: program of torch.export",
     )
     parser.add_argument(
-        "--format", metavar="NAME", help="state, torchscript or export (default by the suffix)"
+        "--format",
+        type=Words(EXPORTS),
+        metavar="NAME",
+        help="state, torchscript or export (default by the suffix)",
     )
     parser.add_argument(
         "--input", metavar="CxHxW", help="shape of one input, to trace blocks of your own with"
@@ -188,13 +195,16 @@ def _workload(parser: argparse.ArgumentParser, own_blocks: bool = False) -> None
     parser.add_argument(
         "workload",
         nargs="?" if own_blocks else None,
+        type=Words(WORKLOADS),
         help="vgg16-dsconv or mobilenetv2-proxyless",
     )
     if own_blocks:
         parser.add_argument(
             "--blocks", metavar="MODULE:FUNCTION", help="your own: returns a list of BlockPair"
         )
-    parser.add_argument("--shape", default="cifar", help="cifar (default) or imagenet")
+    parser.add_argument(
+        "--shape", type=Words(SHAPES), default="cifar", help="cifar (default) or imagenet"
+    )
     parser.add_argument("--width", type=float, default=1.0, help="factor on all channels")
     parser.add_argument(
         "--no-batch-norm", action="store_true", help="a VGG teacher without (torchvision's vgg16)"
@@ -223,9 +233,14 @@ def _data(parser: argparse.ArgumentParser, needed: bool = True) -> None:
         "--batch", type=int, default=256, metavar="B", help="images a step (default 256)"
     )
     parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")
-    parser.add_argument("--device", default="auto", help="cpu, cuda or auto (default)")
     parser.add_argument(
-        "--transport", default="auto", help="auto (default), host, staged or cuda-aware"
+        "--device", type=Words(DEVICES), default="auto", help="cpu, cuda or auto (default)"
+    )
+    parser.add_argument(
+        "--transport",
+        type=Words(("auto", *TRANSPORTS)),
+        default="auto",
+        help="auto (default), host, staged or cuda-aware",
     )
     parser.add_argument("--threads", type=int, default=1, help="of torch on each rank (default 1)")
 
@@ -233,6 +248,7 @@ def _data(parser: argparse.ArgumentParser, needed: bool = True) -> None:
 def _schedule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--schedule",
+        type=Words(NAMES),
         default="ahd",
         help="ahd (default searched), tr+dpu, tr, ir, dp, ls or groups '0-2@0-2 3-5@3'",
     )

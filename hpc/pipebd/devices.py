@@ -9,8 +9,9 @@ import torch
 from mpi4py import MPI
 
 from hpc.comm import gpu_support
-from hpc.comm.buffers import TRANSPORTS, Transport
+from hpc.comm.buffers import Transport
 from hpc.comm.devices import Placement
+from hpc.comm.option_values import TRANSPORTS
 from hpc.comm.waiting import Waiting
 from hpc.comm.world import together
 from hpc.io.errors import InputError

@@ -13,15 +13,21 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from hpc.io.arguments import PATH, TEXT, WHOLE, Kind, check_arguments, or_none
 from hpc.io.aside import check_writable, written_aside
 from hpc.io.errors import InputError
 from hpc.io.export_formats import ExportFormats
+from hpc.pipebd.option_values import EXPORTS
 from hpc.pipebd.recipe import Recipe
 from hpc.pipebd.student_file import build, read_contents
 
-FORMATS = ("state", "torchscript", "export")
 SUFFIXES = {".pt": "state", ".pth": "state", ".ts": "torchscript", ".pt2": "export"}
-format_of = ExportFormats(FORMATS, SUFFIXES, ".pt, .ts or .pt2").format_of
+format_of = ExportFormats(EXPORTS, SUFFIXES, ".pt, .ts or .pt2").format_of
+SHAPE = Kind(
+    "whole numbers",
+    lambda value: isinstance(value, Sequence) and all(map(WHOLE.holds, value)),
+)
+ARGUMENTS = {"student": PATH, "to": PATH, "form": or_none(TEXT), "input_shape": or_none(SHAPE)}
 BATCHES = (3, 2)
 """Images of the example that is traced, and of the check that follows."""
 Tracer = Callable[[nn.Module, torch.Tensor], tuple[nn.Module, bytes]]
@@ -54,6 +60,7 @@ def export(
     InputError : no student; another format or suffix; a shape that is missing or does not fit;
         a block that cannot be traced (names it); what cannot be written.
     """
+    check_arguments(ARGUMENTS, student=student, to=to, form=form, input_shape=input_shape)
     form = format_of(to, form)
     check_writable(to)
     if Path(to).exists() and os.path.samefile(student, to):

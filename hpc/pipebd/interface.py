@@ -2,21 +2,37 @@
 
 Every function is collective over the communicator that it is given, uses a duplicate of that
 one and no other, and raises `AgreedError`, a ValueError, on all ranks for input that is wrong
-on any. Nothing is printed, and no signal handler is set.
+on any: values, and arguments of other types. Only what is no communicator, and the launcher of
+another MPI than mpi4py's, raise a plain `InputError` on each process, which knows of no other.
+Nothing is printed, and no signal handler is set.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import torch
 from mpi4py import MPI
 from torch import nn
 
+from hpc.comm.borrowed import borrowed
 from hpc.comm.sameness import same_on_all
-from hpc.comm.world import owned, together
+from hpc.comm.world import together
+from hpc.io.arguments import (
+    FLAG,
+    FUNCTION,
+    NUMBER,
+    PATH,
+    SEED,
+    TEXT,
+    WHOLE,
+    check_arguments,
+    instance,
+    or_none,
+    shown,
+)
 from hpc.io.aside import check_writable
 from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
@@ -52,6 +68,27 @@ Blocks = str | Recipe | Sequence[BlockPair]
 """A list of pairs; or 'MODULE:FUNCTION' that returns one; or a workload, by name or `Recipe`."""
 OWN = "blocks of a list"
 """How blocks that were given as a list are called in profiles and checkpoints."""
+
+ARGUMENTS = {
+    "schedule": TEXT,
+    "options": instance(TrainingOptions, said="TrainingOptions"),
+    "profile": or_none(instance(str, os.PathLike, Profile, said="a path, a Profile")),
+    **dict.fromkeys(("profile_steps", "queue", "batch", "epochs", "steps"), WHOLE),
+    "out": or_none(PATH),
+    "checkpoint": or_none(instance(CheckpointOptions, said="CheckpointOptions")),
+    **dict.fromkeys(("dtype", "device", "transport"), TEXT),
+    "seed": SEED,
+    **dict.fromkeys(("on_epoch", "progress"), FUNCTION),
+    "model": instance(nn.Module, said="a module of torch"),
+    "settings": instance(SgdSettings, said="SgdSettings"),
+    **dict.fromkeys(("validation", "smoothing"), NUMBER),
+}
+"""What arguments of the functions may be; blocks and data are looked at as they are taken."""
+RECIPE = {
+    **dict.fromkeys(("workload", "blocks", "shape"), TEXT),
+    "width": NUMBER,
+    "batch_norm": or_none(FLAG),
+}
 
 
 @dataclass(frozen=True)
@@ -127,8 +164,18 @@ def train(
         end the job (``python -m mpi4py script.py``).
     Stopped : on all ranks, where checkpoints are kept and a stop was asked for.
     """
-    options = options or TrainingOptions(256)
-    with owned(comm) as mine:
+    options = TrainingOptions(256) if options is None else options
+    with borrowed(comm) as mine:
+        with together(mine):
+            check_arguments(
+                ARGUMENTS, schedule=schedule, options=options, profile=profile,
+                profile_steps=profile_steps, queue=queue, out=out, checkpoint=checkpoint,
+                dtype=dtype, seed=seed, device=device, transport=transport, on_epoch=on_epoch,
+                progress=progress,
+            )  # fmt: skip
+            options.check()
+            if checkpoint is not None:
+                checkpoint.check()
         same_on_all(
             mine, options=options, schedule=schedule, seed=seed, dtype=dtype, queue=queue,
             profile=_given(profile), profile_steps=profile_steps, out=_given(out),
@@ -185,7 +232,13 @@ def profile(
     AgreedError : as `train`.
     """
     options = TrainingOptions(batch)
-    with owned(comm) as mine:
+    with borrowed(comm) as mine:
+        with together(mine):
+            check_arguments(
+                ARGUMENTS, batch=batch, steps=steps, dtype=dtype, seed=seed, device=device,
+                transport=transport,
+            )  # fmt: skip
+            options.check()
         same_on_all(mine, batch=batch, steps=steps, dtype=dtype, seed=seed)
         with opened(mine, data, device, transport) as here:
             with together(mine):
@@ -236,7 +289,18 @@ def finetune(
     AgreedError : on all ranks, as `train`; a loss that is not finite.
     Stopped : as `train`.
     """
-    with owned(comm) as mine:
+    with borrowed(comm) as mine:
+        with together(mine):
+            check_arguments(
+                ARGUMENTS, model=model, settings=settings, batch=batch, epochs=epochs,
+                validation=validation, smoothing=smoothing, seed=seed, checkpoint=checkpoint,
+                device=device, transport=transport, on_epoch=on_epoch, progress=progress,
+            )  # fmt: skip
+            settings.check()
+            if checkpoint is not None:
+                checkpoint.check()
+            if not 0 <= smoothing <= 1:
+                raise InputError(f"smoothing {smoothing}: expected a number from 0 to 1")
         same_on_all(
             mine, batch=batch, epochs=epochs, settings=settings, validation=validation,
             smoothing=smoothing, seed=seed, checkpoint=_given(checkpoint),
@@ -287,7 +351,11 @@ def evaluate(
     ------
     AgreedError : as `train`.
     """
-    with owned(comm) as mine:
+    with borrowed(comm) as mine:
+        with together(mine):
+            check_arguments(
+                ARGUMENTS, model=model, batch=batch, device=device, transport=transport
+            )  # fmt: skip
         same_on_all(mine, batch=batch, weights=digest_of([model]))
         with opened(mine, data, device, transport) as here:
             with together(mine):
@@ -318,11 +386,11 @@ def _split(
 def _prepared(
     here: Session, blocks: Blocks, options: TrainingOptions, dtype: str, seed: int
 ) -> Prepared:
-    _check(batch=options.batch, epochs=options.epochs)
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r}: expected {' or '.join(DTYPES)}")
     n_classes, network = len(here.file.traits.classes), None
     if isinstance(blocks, Recipe):
+        check_arguments(RECIPE, **vars(blocks))
         recipe = blocks
     elif isinstance(blocks, str):
         recipe = Recipe(blocks=blocks) if ":" in blocks else Recipe(workload=blocks)
@@ -332,9 +400,10 @@ def _prepared(
     return prepare(recipe, options, here.file, here.device, network)
 
 
-def _of_list(pairs: Sequence[BlockPair], dtype: torch.dtype) -> Network:
+def _of_list(given: Iterable[BlockPair], dtype: torch.dtype) -> Network:
+    pairs = list(given) if isinstance(given, Iterable) and not hasattr(given, "shape") else []
     if not pairs or not all(isinstance(pair, BlockPair) for pair in pairs):
-        raise InputError("blocks: expected a list of at least one BlockPair")
+        raise InputError(f"blocks: {shown(given)}, expected a list of at least one BlockPair")
     return user_network(pairs, dtype)
 
 

@@ -21,8 +21,8 @@ from hpc.io.errors import FormatError, InputError
 from hpc.pipebd.blocks import BlockPair
 from hpc.pipebd.models.mobilenetv2 import cells_of
 from hpc.pipebd.models.proxyless import CELLS, NAMES, SupernetBlock, allowed_in
-from hpc.pipebd.models.vgg import Shape
 from hpc.pipebd.optimizer import SgdSettings
+from hpc.pipebd.option_values import Shape
 from hpc.pipebd.reducer import Reducer
 from hpc.pipebd.rng import Draw, numpy_generator
 from hpc.pipebd.step import FlatGradient, StudentStep

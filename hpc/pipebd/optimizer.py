@@ -5,12 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import nn
 
+from hpc.io.arguments import FLAG, NUMBER, TEXT, check_arguments
 from hpc.io.errors import InputError
+
+Schedule = Literal["constant", "cosine"]
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+MOST_LR = 1e30
+SETTINGS = {
+    **dict.fromkeys(("lr", "momentum", "weight_decay"), NUMBER),
+    "nesterov": FLAG,
+    "schedule": TEXT,
+}
+"""What the settings may be."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +41,25 @@ class SgdSettings:
     momentum: float = 0.0
     nesterov: bool = False
     weight_decay: float = 0.0
-    schedule: Literal["constant", "cosine"] = "constant"
+    schedule: Schedule = "constant"
+
+    def check(self) -> None:
+        """Check types and ranges.
+
+        Raises
+        ------
+        InputError : names the setting, what came and what is expected.
+        """
+        check_arguments(SETTINGS, **vars(self))
+        if not 0 < self.lr < MOST_LR:
+            raise InputError(f"lr {self.lr}: expected a positive number below {MOST_LR:g}")
+        for name in ("momentum", "weight_decay"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(f"{name} {getattr(self, name)}: expected a number of at least 0")
+        if self.nesterov and not self.momentum:
+            raise InputError("nesterov: needs a momentum above 0")
+        if self.schedule not in SCHEDULES:
+            raise InputError(f"schedule {self.schedule!r}: expected {' or '.join(SCHEDULES)}")
 
     def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.SGD:
         """Return the optimizer of `parameters`.
@@ -77,9 +106,6 @@ def set_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
     """
     for group in optimizer.param_groups:
         group["lr"] = lr
-
-
-MOST_LR = 1e30
 
 
 def rated(settings: SgdSettings, lr: float | None) -> SgdSettings:

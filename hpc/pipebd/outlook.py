@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from hpc.io.arguments import TEXT, WHOLE, check_arguments, instance, or_none
 from hpc.io.errors import InputError
 from hpc.pipebd.cost import CostTable, cost_table
 from hpc.pipebd.names import Choice, choose
@@ -51,6 +52,14 @@ def planned(choice: Choice, table: CostTable | None) -> Plan:
     return Plan(choice, packing, prediction)
 
 
+ARGUMENTS = {
+    "profile": instance(str, os.PathLike, Profile, said="a path or a Profile"),
+    "ranks": WHOLE,
+    "schedule": TEXT,
+    "memory_limit": or_none(WHOLE),
+}
+
+
 def plan(
     profile: Profile | str | os.PathLike[str],
     ranks: int,
@@ -76,6 +85,9 @@ def plan(
     ------
     InputError : a profile, schedule or number that cannot be used; nothing that fits.
     """
+    check_arguments(
+        ARGUMENTS, profile=profile, ranks=ranks, schedule=schedule, memory_limit=memory_limit
+    )
     measured = profile if isinstance(profile, Profile) else read_profile(profile)
     table = cost_table(measured, ranks, memory_limit)
     found = planned(choose(schedule, len(table.work), table.n_ranks, measured.batch, table), table)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hpc.cli.config import with_config
-from hpc.cli.shared_options import add_json
+from hpc.cli.shared_options import add_json, add_quiet
+from hpc.cli.words import Words
 from hpc.io.errors import InputError, run_tool
 from hpc.io.outputs import check_outputs
 from hpc.pipebd.cost import CostTable, cost_table, readable_bytes
@@ -56,11 +57,13 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--schedule",
+        type=Words(NAMES),
         default="ahd",
         metavar="NAME",
         help=f"predict this one instead: {', '.join(NAMES)} or groups such as '0-2@0-2 3-5@3'",
     )
     add_json(parser, "schedule, step_s, group_s and idle")
+    add_quiet(parser)
     parser.set_defaults(run_alone=lambda args: run_tool("hpc", lambda _: run(args)))
     return parser
 
@@ -83,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
     outlook = _outlook(args.schedule, table)
     if outlook.prediction.misfit is not None:
         raise InputError(f"schedule {args.schedule!r} cannot run: {outlook.prediction.misfit}")
-    print(_report(outlook, table))
+    print(_report(outlook, table, notes=not args.quiet))
     if args.json is not None:
         write_json(args.json, with_config(args, _figures(outlook)))
 
@@ -138,7 +141,7 @@ def _outlook(asked: str, table: CostTable) -> _Outlook:
     return _Outlook(choice.name, schedule, found.prediction, runs, shown(found))
 
 
-def _report(outlook: _Outlook, table: CostTable) -> str:
+def _report(outlook: _Outlook, table: CostTable, notes: bool) -> str:
     step_s = outlook.prediction.step_s
     rate = table.profile.batch / step_s if step_s else float("inf")
     lines = [
@@ -146,7 +149,7 @@ def _report(outlook: _Outlook, table: CostTable) -> str:
         f"step      {_ms(step_s)} predicted, {rate:.0f} samples/s",
     ]
     if outlook.schedule is not None:
-        lines += _idle_note(outlook, outlook.schedule)
+        lines += _idle_note(outlook, outlook.schedule) if notes else []
         lines += ["", _group_table(outlook.schedule, outlook.prediction, table)]
     lines += ["", _rank_table(outlook, table), "", _comparison(outlook, table)]
     return "\n".join(lines)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from hpc.io.arguments import NUMBER, PATH, WHOLE, check_arguments, instance, or_none
 from hpc.io.errors import InputError
 from hpc.io.images import ImagesFile
 from hpc.pipebd.blocks import check_pairs
@@ -43,6 +44,31 @@ class TrainingOptions:
     teacher: str | None = None
     architecture: ArchitectureSettings = field(default_factory=ArchitectureSettings)
     architecture_share: float = 0.2
+
+    def check(self) -> None:
+        """Check types, and numbers that must be at least 1.
+
+        Raises
+        ------
+        InputError : names the option, what came and what is expected.
+        """
+        check_arguments(OPTIONS, **vars(self))
+        check_arguments(SEARCH, **vars(self.architecture))
+        for name in ("batch", "epochs", "max_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name} {value}: expected at least 1")
+
+
+OPTIONS = {
+    **dict.fromkeys(("batch", "epochs"), WHOLE),
+    **dict.fromkeys(("validation", "architecture_share"), NUMBER),
+    "lr": or_none(NUMBER),
+    "max_steps": or_none(WHOLE),
+    "teacher": or_none(PATH),
+    "architecture": instance(ArchitectureSettings, said="ArchitectureSettings"),
+}
+SEARCH = {**dict.fromkeys(("lr", "first", "flops_weight"), NUMBER), "every": WHOLE}
 
 
 @dataclass(frozen=True)

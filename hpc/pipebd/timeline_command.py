@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from hpc.cli.config import with_config
-from hpc.cli.shared_options import add_json
+from hpc.cli.shared_options import add_json, add_quiet
 from hpc.io.errors import InputError, run_tool
 from hpc.io.outputs import check_outputs
 from hpc.pipebd.recorder import WAITING
@@ -38,13 +38,18 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("trace", help="from `pipebd train --trace`")
     parser.add_argument(
-        "--plot", "--png", dest="plot", metavar="FILE", help="the picture: .png, .svg or .pdf"
+        "--plot",
+        "--png",
+        dest="plot",
+        metavar="FILE",
+        help="draw it: .png, .svg or .pdf (needs relaycut[plot]); --png is the old name",
     )
     parser.add_argument("--steps", type=int, default=4, help="how many to draw (default 4)")
     parser.add_argument(
         "--first", type=int, metavar="STEP", help="draw from this one (default in the middle)"
     )
     add_json(parser, "step_s and idle")
+    add_quiet(parser)
     parser.set_defaults(run_alone=lambda args: run_tool("hpc", lambda _: run(args)))
     return parser
 
@@ -68,7 +73,8 @@ def run(args: argparse.Namespace) -> None:
     print(_report(trace, whole))
     if args.plot:
         draw_timeline(trace, drawn, args.plot, WAITING)
-        print(f"steps {drawn.first} to {drawn.last - 1} drawn in {args.plot}")
+        if not args.quiet:
+            print(f"steps {drawn.first} to {drawn.last - 1} drawn in {args.plot}")
     if args.json:
         each_s, idle = measured(trace, whole, WAITING)
         figures = {**trace.about, "step_s": each_s, "idle": idle}

@@ -151,7 +151,7 @@ def _keeping(args: argparse.Namespace, prepared: Prepared, first: bool) -> Keepi
 def _say_start(args: argparse.Namespace, prepared: Prepared, plan: Plan) -> None:
     print(f"workload   {prepared.recipe.label}, {prepared.program.n_blocks} blocks")
     print(f"schedule   {shown(plan)}")
-    if plan.choice.schedule is not None and plan.choice.schedule.idle:
+    if plan.choice.schedule is not None and plan.choice.schedule.idle and not args.quiet:
         print(f"note       ranks idle, more than are useful: {plan.choice.schedule.idle}")
     if args.teacher is None and prepared.recipe.workload:
         print("warning    no --teacher: the teacher's weights are random")

@@ -20,8 +20,9 @@ from hpc.io.errors import InputError
 from hpc.pipebd.blocks import BlockPair, freeze
 from hpc.pipebd.losses import Loss, mean_squared_error, soft_cross_entropy
 from hpc.pipebd.models import dsconv, mobilenetv2, proxyless, vgg
-from hpc.pipebd.models.vgg import SIDES, Shape
+from hpc.pipebd.models.vgg import SIDES
 from hpc.pipebd.optimizer import SgdSettings
+from hpc.pipebd.option_values import MOBILENETV2_PROXYLESS, SHAPES, VGG16_DSCONV, Shape
 from hpc.pipebd.rng import Draw, seeded
 
 
@@ -183,8 +184,8 @@ def workload(
     """
     if name not in WORKLOADS:
         raise InputError(f"unknown workload {name!r}; expected {' or '.join(WORKLOADS)}")
-    if shape not in SIDES:
-        raise InputError(f"unknown shape {shape!r}; expected {' or '.join(SIDES)}")
+    if shape not in SHAPES:
+        raise InputError(f"unknown shape {shape!r}; expected {' or '.join(SHAPES)}")
     n_classes = (10 if shape == "cifar" else 1000) if n_classes is None else n_classes
     if not 0 < width < math.inf or n_classes < 1:
         raise InputError(f"width {width}, {n_classes} classes: expected positive, finite numbers")
@@ -204,7 +205,7 @@ def _vgg16_dsconv(
     batch_norm: bool = True,
 ) -> Workload:
     return Workload(
-        name="vgg16-dsconv",
+        name=VGG16_DSCONV,
         shape=shape,
         input_shape=(3, SIDES[shape], SIDES[shape]),
         n_blocks=vgg.N_BLOCKS,
@@ -230,7 +231,7 @@ def _mobilenetv2_proxyless(
     sizes: dict[str, Any] = {"shape": shape, "width": width, "n_classes": n_classes}
     last = mobilenetv2.N_BLOCKS - 1
     return Workload(
-        name="mobilenetv2-proxyless",
+        name=MOBILENETV2_PROXYLESS,
         shape=shape,
         input_shape=(3, SIDES[shape], SIDES[shape]),
         n_blocks=mobilenetv2.N_BLOCKS,
@@ -249,12 +250,12 @@ def _mobilenetv2_proxyless(
 
 
 WORKLOADS: dict[str, Callable[..., Workload]] = {
-    "vgg16-dsconv": _vgg16_dsconv,
-    "mobilenetv2-proxyless": _mobilenetv2_proxyless,
+    VGG16_DSCONV: _vgg16_dsconv,
+    MOBILENETV2_PROXYLESS: _mobilenetv2_proxyless,
 }
 
 OPTIONS: dict[str, frozenset[str]] = {
-    "vgg16-dsconv": frozenset({"batch_norm"}),
-    "mobilenetv2-proxyless": frozenset(),
+    VGG16_DSCONV: frozenset({"batch_norm"}),
+    MOBILENETV2_PROXYLESS: frozenset(),
 }
 """What each workload takes beside sizes."""

@@ -6,6 +6,7 @@ One rank has it, on standard error.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 from hpc.report.durations import duration
 from hpc.report.figures import quantity
 from hpc.report.meter import Reading
+from hpc.report.terminal import Terminal, told_terminal
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress as Bar
 
 LINE_EVERY_S = 10.0
@@ -58,12 +61,13 @@ def line(what: str, total: int, verbose: bool = False) -> Iterator[Line]:
     Yields
     ------
     Line
-        A bar where standard error is a terminal, else what prints plain lines.
+        A bar where standard error comes to a terminal, else what prints plain lines.
     """
-    if not sys.stderr.isatty():
+    told = None if sys.stderr.isatty() else told_terminal(os.environ)
+    if not sys.stderr.isatty() and told is None:
         yield Plain(VERBOSE_EVERY_S if verbose else LINE_EVERY_S)
         return
-    with _bar() as bar:
+    with _bar(told) as bar:
         yield Moving(bar, what, total)
 
 
@@ -164,8 +168,7 @@ def told_of(reading: Reading) -> list[str]:
     return [*told, *([reading.note] if reading.note else [])]
 
 
-def _bar() -> Bar:
-    from rich.console import Console
+def _bar(told: Terminal | None) -> Bar:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Left
 
@@ -177,4 +180,19 @@ def _bar() -> Bar:
         Left(compact=True),
         TextColumn("left"),
     )
-    return Progress(*columns, console=Console(stderr=True))
+    both = sys.stdout.isatty() if told is None else told.both
+    return Progress(*columns, console=_console(told), redirect_stdout=both)
+
+
+def _console(told: Terminal | None) -> Console:
+    from rich.console import Console
+
+    class Beyond(Console):
+        """On a terminal beyond a pipe, whose cursor stays: a rank that is killed cannot show it."""
+
+        def show_cursor(self, show: bool = True) -> bool:
+            return False
+
+    if told is None:
+        return Console(stderr=True)
+    return Beyond(stderr=True, force_terminal=True, width=told.columns)

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any
 
 from hpc.cli.config import STORED, toml_text, with_config
+from hpc.cli.version import commit
 from hpc.io.errors import EXIT_BAD_INPUT, InputError
 from hpc.report.event_log import EventLog
 from hpc.report.gauges import Gauges
@@ -20,7 +21,7 @@ from hpc.report.progress import Advance, watching
 from hpc.report.run_folder import ABOUT, CONFIG, FIGURES, FORMAT, LOG, TRACE, VERSION, RunFolder
 from hpc.report.scalars import Scalars
 from hpc.report.trace import Trace, write_trace
-from hpc.report.versions import commit, versions
+from hpc.report.versions import versions
 from hpc.report.warning import warn
 
 STATES = {0: "done", 2: "bad input", 3: "stopped"}

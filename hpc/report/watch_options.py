@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hpc.cli.shared_options import add_quiet
+from hpc.cli.shared_options import add_quiet, add_verbose
 from hpc.io.errors import InputError
 from hpc.io.outputs import check_outputs
 from hpc.report.event_log import check_log
@@ -20,13 +20,9 @@ def add_watching(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Of a command of the engines.
     """
+    add_quiet(parser)
+    add_verbose(parser)
     group = parser.add_argument_group("watching")
-    add_quiet(group)
-    group.add_argument(
-        "--verbose",
-        action="store_true",
-        help="say what runs on what at the start; progress every second also in a file",
-    )
     group.add_argument(
         "--log", metavar="FILE.jsonl", help="append events there as they come, one JSON object each"
     )

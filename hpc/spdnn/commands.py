@@ -6,11 +6,14 @@ import argparse
 from typing import Any
 
 from hpc.cli.shared_options import add_json, add_quiet
+from hpc.cli.words import Words
+from hpc.comm.option_values import DEVICES
 from hpc.io.errors import run_tool
 from hpc.report.checkpoint_options import add_checkpoint
 from hpc.report.failure_option import add_on_failure
 from hpc.report.options import add_common
 from hpc.report.stall_option import add_stall
+from hpc.spdnn.option_values import EXPORTS, GRADIENTS, LOSSES, OPTIMIZERS, kernels
 
 INFER = (
     "mpirun -n 2 python -m hpc spdnn infer net.h5 hpc/samples/challenge-1024.h5 "
@@ -94,10 +97,15 @@ def _train(commands: Any) -> None:
         "--batch", type=int, default=64, metavar="B", help="inputs a step (default 64)"
     )
     parser.add_argument("--lr", type=float, default=0.01, help="learning rate (default 0.01)")
-    parser.add_argument("--loss", default="cross-entropy", help="mse or cross-entropy (default)")
-    parser.add_argument("--optimizer", default="sgd", help="sgd (default), momentum or adam")
+    parser.add_argument(
+        "--loss", type=Words(LOSSES), default="cross-entropy", help="mse or cross-entropy (default)"
+    )
+    parser.add_argument(
+        "--optimizer", type=Words(OPTIMIZERS), default="sgd", help="sgd (default), momentum or adam"
+    )
     parser.add_argument(
         "--gradient",
+        type=Words(GRADIENTS),
         default="exact",
         help="exact (default), or averaged: the paper's, one averaged vector is propagated back",
     )
@@ -137,6 +145,7 @@ def _export(commands: Any) -> None:
     )
     parser.add_argument(
         "--format",
+        type=Words(EXPORTS),
         metavar="NAME",
         help="torch, npz, tsv, or scipy: a folder of files for scipy.sparse.load_npz "
         "(default by the suffix)",
@@ -157,12 +166,14 @@ def _files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dtype", choices=("float32", "float64"), help="default: the network's")
     parser.add_argument(
         "--kernel",
+        type=Words(kernels),
         default="auto",
         help="local multiply: numba, scipy, torch, or auto: the first of them there is, and "
         "torch on a GPU",
     )
     parser.add_argument(
         "--device",
+        type=Words(DEVICES),
         default="cpu",
         help="cpu (default), cuda (kernel torch: cuSPARSE), or auto: cuda where every rank has one",
     )
@@ -214,7 +225,9 @@ def _machine(engines: Any) -> None:
         examples=["mpirun -n 2 python -m hpc machine --quick --out machine.json"],
     )
     parser.add_argument("--out", required=True, metavar="FILE.json", help="machine file to write")
-    parser.add_argument("--kernel", default="auto", help="local multiply (default auto)")
+    parser.add_argument(
+        "--kernel", type=Words(kernels), default="auto", help="local multiply (default auto)"
+    )
     parser.add_argument("--quick", action="store_true", help="time each case once: rougher")
     add_json(parser, "what was measured with what")
     add_quiet(parser)

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from hpc import __version__
+from hpc.io.arguments import FUNCTION, PATH, TEXT, check_arguments, or_none
 from hpc.io.aside import check_writable
 from hpc.io.errors import InputError
 from hpc.io.export_formats import ExportFormats
 from hpc.io.network import NetworkHeader, open_network
+from hpc.spdnn.option_values import EXPORTS
 
-FORMATS = ("torch", "npz", "scipy", "tsv")
 SUFFIXES = {".pt": "torch", ".pth": "torch", ".npz": "npz", "": "tsv"}
-format_of = ExportFormats(FORMATS, SUFFIXES, ".pt, .npz or a folder").format_of
+format_of = ExportFormats(EXPORTS, SUFFIXES, ".pt, .npz or a folder").format_of
 Advance = Callable[[int, str], None]
+ARGUMENTS = {"network": PATH, "to": PATH, "form": or_none(TEXT), "progress": FUNCTION}
 
 
 def export(
@@ -46,6 +48,7 @@ def export(
     InputError : no network file; another format or suffix; levels that 'tsv' cannot hold; what
         cannot be written; torch is not installed.
     """
+    check_arguments(ARGUMENTS, network=network, to=to, form=form, progress=progress)
     form = format_of(to, form)
     if Path(to).exists() and os.path.samefile(network, to):
         raise InputError(f"{to}: would replace the network that is read")

@@ -2,7 +2,9 @@
 
 Every function is collective over the communicator that it is given, uses a duplicate of that
 one and no other, and raises `AgreedError`, a ValueError, on all ranks for input that is wrong
-on any. Nothing is printed, and no signal handler is set.
+on any: values, and arguments of other types. Only what is no communicator, and the launcher of
+another MPI than mpi4py's, raise a plain `InputError` on each process, which knows of no other.
+Nothing is printed, and no signal handler is set.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
+from hpc.comm.borrowed import borrowed
 from hpc.comm.sameness import same_on_all
-from hpc.comm.world import owned, together
+from hpc.comm.world import together
+from hpc.io.arguments import FLAG, FUNCTION, PATH, TEXT, WHOLE, check_arguments, instance, or_none
 from hpc.io.aside import check_writable
 from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
@@ -38,6 +42,19 @@ from hpc.spdnn.training import Training, TrainOptions
 Path = str | os.PathLike[str]
 Floats = npt.NDArray[np.floating]
 Progress = Callable[[int, str], None]
+ARGUMENTS = {
+    "plan": or_none(instance(str, os.PathLike, Plan, said="a path, a Plan")),
+    "dtype": or_none(instance(str, said="'float32', 'float64'")),
+    **dict.fromkeys(("batch", "threads", "replicas"), WHOLE),
+    **dict.fromkeys(("scores", "merge", "gather"), FLAG),
+    **dict.fromkeys(("kernel", "device"), TEXT),
+    "waves": or_none(WHOLE),
+    "out": or_none(PATH),
+    "options": instance(TrainOptions, said="TrainOptions"),
+    "checkpoint": or_none(instance(CheckpointOptions, said="CheckpointOptions")),
+    **dict.fromkeys(("progress", "on_epoch"), FUNCTION),
+}
+"""What arguments of the functions may be; network and samples are looked at as they are read."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +143,13 @@ def infer(
     AgreedError : on all ranks: files, arrays, options or a plan that cannot be used, or that
         differ from rank to rank.
     """
-    with owned(comm) as mine:
+    with borrowed(comm) as mine:
+        with together(mine):
+            check_arguments(
+                ARGUMENTS, plan=plan, scores=scores, batch=batch, dtype=dtype, kernel=kernel,
+                device=device, threads=threads, merge=merge, replicas=replicas, waves=waves,
+                progress=progress,
+            )  # fmt: skip
         same_on_all(
             mine, network=_kind(network), x=_kind(x), plan=_kind(plan), scores=bool(scores),
             batch=batch, dtype=dtype, kernel=kernel, device=device, merge=bool(merge),
@@ -196,15 +219,23 @@ def train(
     Stopped : on all ranks, where checkpoints are kept and a stop was asked for, see
         `hpc.comm.interrupt`.
     """
-    options = options or TrainOptions()
-    with owned(comm) as mine:
+    options = TrainOptions() if options is None else options
+    with borrowed(comm) as mine:
+        with together(mine):
+            check_arguments(
+                ARGUMENTS, options=options, plan=plan, out=out, gather=gather, dtype=dtype,
+                kernel=kernel, device=device, threads=threads, replicas=replicas,
+                checkpoint=checkpoint, on_epoch=on_epoch, progress=progress,
+            )  # fmt: skip
+            options.check()
+            if checkpoint is not None:
+                checkpoint.check()
         same_on_all(
             mine, network=_kind(network), data=_kind(data), plan=_kind(plan), options=options,
             test=_kind(test), out=_kind(out), gather=bool(gather), dtype=dtype, kernel=kernel,
             device=device, replicas=replicas, checkpoint=_kind(checkpoint),
         )  # fmt: skip
         with together(mine):
-            options.check()
             if out is not None and mine.rank == 0:
                 check_writable(out)
         local = choose_kernel(mine, kernel, device, threads)
@@ -249,7 +280,9 @@ def measure_machine(comm: MPI.Comm, kernel: str = "auto") -> Machine:
     ------
     AgreedError : on all ranks: fewer than 2 ranks, no such kernel.
     """
-    with owned(comm) as mine:
+    with borrowed(comm) as mine:
+        with together(mine):
+            check_arguments(ARGUMENTS, kernel=kernel)
         same_on_all(mine, kernel=kernel)
         with together(mine):
             if mine.size < 2:

@@ -6,11 +6,11 @@ from importlib.util import find_spec
 
 from mpi4py import MPI
 
+from hpc.comm.option_values import DEVICES
 from hpc.comm.world import together
 from hpc.io.errors import InputError
-from hpc.spdnn.kernels import KERNELS, Kernel, kernel
-
-DEVICES = ("cpu", "cuda", "auto")
+from hpc.spdnn.kernels import Kernel, kernel
+from hpc.spdnn.option_values import kernels
 
 
 def choose_kernel(comm: MPI.Comm, name: str, device: str, threads: int = 1) -> Kernel:
@@ -64,8 +64,8 @@ def check_choice(name: str, device: str) -> None:
     ------
     InputError : lists the valid ones.
     """
-    if name not in ("auto", *KERNELS):
-        raise InputError(f"kernel '{name}': expected one of auto, {', '.join(KERNELS)}")
+    if name not in kernels():
+        raise InputError(f"kernel '{name}': expected one of {', '.join(kernels())}")
     if device not in DEVICES:
         raise InputError(f"--device {device}: expected one of {', '.join(DEVICES)}")
     if device == "cuda" and name not in ("auto", "torch"):

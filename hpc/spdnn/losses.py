@@ -14,11 +14,11 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from hpc.io.errors import InputError
+from hpc.spdnn.option_values import LOSSES
 from hpc.spdnn.panels import flat
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.integer]
-LOSSES = ("mse", "cross-entropy")
 
 
 class Loss(Protocol):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpc.io.errors import InputError
+from hpc.spdnn.option_values import OPTIMIZERS
 
 Floats = npt.NDArray[np.floating]
 
@@ -188,9 +189,6 @@ def _kept(arrays: dict[str, Floats], key: str, like: Floats) -> Floats:
     if key not in arrays:
         arrays[key] = np.zeros_like(like)
     return arrays[key]
-
-
-OPTIMIZERS = ("sgd", "momentum", "adam")
 
 
 def optimizer(name: str, lr: float) -> Optimizer:

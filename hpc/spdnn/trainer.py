@@ -29,7 +29,6 @@ from hpc.spdnn.training_pass import TrainingPass
 
 Floats = npt.NDArray[np.floating]
 Longs = npt.NDArray[np.int64]
-GRADIENTS = ("exact", "averaged")
 
 
 class Trainer:

@@ -12,6 +12,7 @@ from mpi4py import MPI
 from hpc.comm.replicas import replica_groups
 from hpc.comm.standing import Standing
 from hpc.comm.world import AgreedError, together
+from hpc.io.arguments import NUMBER, SEED, TEXT, WHOLE, check_arguments
 from hpc.io.checkpoint_options import CheckpointOptions
 from hpc.io.errors import InputError
 from hpc.io.sample_arrays import Data, samples_of
@@ -24,13 +25,13 @@ from hpc.spdnn.counters import Counted
 from hpc.spdnn.inputs import OwnInputs, check_classes, check_inputs
 from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.kernels import kernel as default_kernel
-from hpc.spdnn.losses import LOSSES
 from hpc.spdnn.optimizers import Optimizer, optimizer
+from hpc.spdnn.option_values import GRADIENTS, LOSSES
 from hpc.spdnn.placing import check_place
 from hpc.spdnn.position import Epoch, Position
 from hpc.spdnn.runtime import Runtime
 from hpc.spdnn.split import batches, split_samples
-from hpc.spdnn.trainer import GRADIENTS, Trainer
+from hpc.spdnn.trainer import Trainer
 
 Floats = npt.NDArray[np.floating]
 Longs = npt.NDArray[np.int64]
@@ -59,7 +60,8 @@ class TrainOptions:
     seed: int = 0
 
     def check(self) -> None:
-        """Raise InputError for a value out of range."""
+        """Raise InputError for a value of another type or out of range."""
+        check_arguments(OPTIONS, **vars(self))
         if self.epochs < 1:
             raise InputError(f"epochs {self.epochs}: expected at least 1")
         if self.batch < 1:
@@ -71,6 +73,14 @@ class TrainOptions:
                 value = getattr(self, name)
                 raise InputError(f"{name} '{value}': expected one of {', '.join(valid)}")
         optimizer(self.optimizer, self.lr)
+
+
+OPTIONS = {
+    **dict.fromkeys(("epochs", "batch"), WHOLE),
+    **dict.fromkeys(("lr", "validation"), NUMBER),
+    **dict.fromkeys(("loss", "optimizer", "gradient"), TEXT),
+    "seed": SEED,
+}
 
 
 @dataclass
@@ -149,7 +159,7 @@ def train(
         with together(comm):
             options.check()
             check_place(shard, ranks)
-            data = _load(shard, x, "x")
+            data = _load(shard, x, "data")
             held_out = _load(shard, test, "test") if test is not None else None
             split = split_samples(data[0].n_samples, options.validation, options.seed)
         standing = standing or Standing()

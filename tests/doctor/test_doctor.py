@@ -57,6 +57,16 @@ def test_what_is_wrong_is_named_and_is_the_exit_code():
     assert "latency" not in done.stdout
 
 
+def test_quiet_names_only_what_is_wrong():
+    bad = {"HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none"}
+    done = doctor(2, "--quick", "--quiet", variables=YIELDING | ONE_THREAD | bad)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("wrong: ranks 0-1: /proc/none cannot be written")
+    assert all(line.startswith("wrong: ") for line in done.stdout.splitlines())
+    done = doctor(1, "--quick", "--quiet")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
 def test_more_ranks_than_cores(monkeypatch):
     if "OMPI_MCA_mpi_yield_when_idle" in os.environ:
         monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "0")

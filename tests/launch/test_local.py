@@ -143,7 +143,7 @@ def test_the_exit_code_is_the_programs(network):
             "valid options: --help --ranks --threads --bind --dry-run",
         ),
         (["slurm", "--foo", "--", "spdnn"], "--gpus-per-task"),
-        (["status", "--foo"], "valid options: --help --output --json --config"),
+        (["status", "--foo"], "valid options: --help --output --json --quiet --config --version"),
         (["local", "--", "ls"], "expected one of spdnn, pipebd"),
         (["local", "-n", "0", "--", "spdnn", "infer"], "-n 0: expected at least 1"),
         (["local", "-n", "9" * 12, "--", "spdnn", "infer"], "expected at most 2147483647"),

@@ -51,7 +51,7 @@ def test_bad_usage_is_exit_code_2(tmp_path):
 
 def test_an_unwritable_output_is_found_before_the_work(tmp_path, monkeypatch):
     network = challenge_file(tmp_path)
-    monkeypatch.setattr(build_command, "build_plan", None)  # calling it would fail otherwise
+    monkeypatch.setattr(build_command, "build_watched", None)  # calling it would fail otherwise
     out = tmp_path / "missing" / "plan.h5"
     with pytest.raises(InputError, match="missing does not exist"):
         cli.main(["build", str(network), "--parts", "2", "--out", str(out)])
@@ -113,6 +113,9 @@ def test_a_note_says_which_layers_miss_the_balance(tmp_path, capsys):
     assert "4 layers for 60 ranks" in said.out
     assert "partition: note: layer 1: imbalance 0.0547 where 0.01 was asked" in said.err
     assert "(and 3 more layers)" in said.err
+    cli.main(["build", str(network), "--parts", "60", "--out", str(tmp_path / "q.h5"), "--quiet"])
+    said = capsys.readouterr()
+    assert "4 layers for 60 ranks" in said.out and said.err == ""
 
 
 def test_what_was_asked_is_in_the_plan(tmp_path):

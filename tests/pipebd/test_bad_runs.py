@@ -191,7 +191,7 @@ def test_what_is_missing_or_unknown_on_the_command_line(capsys):
             ["train", VGG, "--fast"],
             "unrecognized arguments: --fast; valid options: --help --blocks",
         ),
-        (["train", VGG, "--fast"], " --config (see python -m hpc pipebd train --help"),
+        (["train", VGG, "--fast"], " --config --version (see python -m hpc pipebd train --help"),
         (["evaluate", "s.pt"], "--data"),
         (["train", VGG, "--seed", "-1"], "argument --seed: invalid seed value: '-1'"),
     ]:

@@ -72,6 +72,9 @@ def test_more_ranks_than_useful(tmp_path, capsys):
     assert "schedule  0@0 1@1 (5 ranks, 3 idle)" in out
     assert "3 of 5 ranks stay idle: more ranks than useful" in out
     assert json.loads((tmp_path / "out.json").read_text())["idle"][2:] == [1, 1, 1]
+    plan("--profile", path, "--ranks", 5, "--quiet")
+    quiet = capsys.readouterr().out.splitlines()
+    assert quiet == [line for line in out.splitlines() if not line.startswith("note ")]
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,8 @@ def test_draws(trace_file, capsys):
     command(trace_file, "--png", png, "--first", 2, "--steps", 3)
     assert png.read_bytes().startswith(b"\x89PNG")
     assert "steps 2 to 4 drawn" in capsys.readouterr().out
+    command(trace_file, "--plot", png.with_suffix(".svg"), "--quiet")
+    assert png.with_suffix(".svg").exists() and "drawn" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

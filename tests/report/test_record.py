@@ -14,7 +14,6 @@ from hpc.report.options import add_common
 from hpc.report.record import exit_code_of, recorded
 from hpc.report.run_folder import RunFolder, check_run_folder, read_about
 from hpc.report.scalars import Scalars
-from hpc.report.versions import commit
 from hpc.report.watch_options import check_watching
 from tests.launching import run_alone
 
@@ -200,19 +199,6 @@ def test_scalars_that_cannot_be_written_are_said_once(tmp_path, capsys):
     scalars.put(2, loss=1.0)
     scalars.close()
     assert capsys.readouterr().err.count("No space left") == 1
-
-
-def test_the_commit_of_a_checkout(tmp_path):
-    assert commit(tmp_path) is None
-    git = tmp_path / ".git"
-    (git / "refs" / "heads").mkdir(parents=True)
-    (git / "HEAD").write_text("ref: refs/heads/main\n")
-    (git / "packed-refs").write_text("# pack\nabc1 refs/heads/other\nabc2 refs/heads/main\n")
-    assert commit(tmp_path) == "abc2"
-    (git / "refs" / "heads" / "main").write_text("abc3\n")
-    assert commit(tmp_path) == "abc3"
-    (git / "HEAD").write_text("abc4\n")
-    assert commit(tmp_path) == "abc4"
 
 
 @pytest.mark.parametrize("arguments", ["", "None", "0", "4", "'words'"])

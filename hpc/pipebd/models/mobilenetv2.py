@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from hpc.pipebd.models.vgg import SIDES, Shape
+from hpc.pipebd.models.vgg import SIDES
+from hpc.pipebd.option_values import Shape
 
 WIDTHS = (24, 32, 64, 96, 160, 320)
 CELLS = (2, 3, 4, 3, 3, 1)

@@ -14,7 +14,7 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 
 from hpc.pipebd.models.mobilenetv2 import N_BLOCKS, Cell, cells_of, input_side, mbconv, stem, tail
-from hpc.pipebd.models.vgg import Shape
+from hpc.pipebd.option_values import Shape
 
 CELLS = (2, 4, 4, 4, 4, 1)
 KINDS = tuple((kernel, expansion) for kernel in (3, 5, 7) for expansion in (3, 6))

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Literal
 
 from torch import nn
 
-Shape = Literal["cifar", "imagenet"]
+from hpc.pipebd.option_values import Shape
+
 SIDES: dict[Shape, int] = {"cifar": 32, "imagenet": 224}
 """Pixels a side of the images, by shape."""
 
