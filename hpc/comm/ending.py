@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import sys
 from typing import NoReturn
 
 SWITCH = "OMPI_MCA_mpi_ft_enable"
@@ -19,6 +21,24 @@ def outlived() -> bool:
         By the environment of this process.
     """
     return os.environ.get(SWITCH, "").lower() in ("1", "true", "yes")
+
+
+def end_by_signal(number: int) -> NoReturn:
+    """End this process because of a signal, from any thread.
+
+    With exit code 128 + number; but by the signal itself as long as MPI has not started, since
+    MPICH's mpirun then takes no notice of a rank that exits, and the others would wait for it.
+
+    Parameters
+    ----------
+    number : int
+        Of a signal that by default ends a process.
+    """
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None or not mpi.Is_initialized():
+        ctypes.CDLL(None).signal(number, None)  # Python's may be called in the main thread only
+        os.kill(os.getpid(), number)
+    end_process(128 + number)
 
 
 def end_process(code: int) -> NoReturn:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from hpc.comm.ending import end_process
+from hpc.comm.ending import end_by_signal
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
 ASKING = signal.SIGUSR1
@@ -135,7 +135,7 @@ def end_on_signals(first: bool, cleanup: Callable[[], None]) -> None:
         cleanup()
         if first:
             _say(f"interrupted ({_name(number)}); nothing half written is left")
-        end_process(128 + number)
+        end_by_signal(number)
 
     threading.Thread(target=wait, name="signals", daemon=True).start()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
@@ -52,11 +53,30 @@ def start_mpi() -> tuple[MPI.Intracomm, str | None]:
             end_for_launcher(launch.rank, advice(launch, library_name(), _mpirun()))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "suspicious MPI")
-            MPI.Init_thread()
+            _initialize()
         from hpc.comm.segments import unname_segments
 
         unname_segments(MPI.COMM_WORLD)
     return MPI.COMM_WORLD, foreign_launcher()
+
+
+def _initialize() -> None:
+    """Initialize MPI as mpi4py does, but without the interpreter's lock.
+
+    Under that lock, which mpi4py keeps, the thread that ends a process on a signal could not run
+    while this rank waits here for one that has ended already.
+    """
+    from mpi4py import MPI
+
+    library = gpu_support.loaded_library()
+    if library is None:
+        MPI.Init_thread()
+        return
+    provided = ctypes.c_int()
+    if library.MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(provided)):
+        raise RuntimeError("MPI_Init_thread failed")
+    for comm in (MPI.COMM_SELF, MPI.COMM_WORLD):
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
 
 
 def foreign_launcher() -> str | None:
