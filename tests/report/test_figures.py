@@ -39,3 +39,16 @@ def test_a_clock_books_each_second_once(monkeypatch):
     clock.lap("compute")
     assert clock.seconds == {"compute": 4.0, "wait": 1.0}
     assert clock.total() == 5.0 and clock.total("wait") == 1.0 and clock.total("pack") == 0.0
+
+
+def test_a_clock_books_all_as_one_kind(monkeypatch):
+    times = iter([0.0, 1.0, 5.0, 6.0, 8.0, 9.0])
+    monkeypatch.setattr("hpc.report.stopwatch.perf_counter", lambda: next(times))
+    clock = Stopwatch()
+    clock.lap("compute")
+    with clock.all_as("validate"):  # begins at 5
+        clock.lap("compute")
+        clock.lap("wait")
+    clock.lap("wait")
+    assert clock.seconds == {"compute": 1.0, "validate": 3.0, "wait": 1.0}
+    assert clock.waited_s() == 1.0
