@@ -28,6 +28,12 @@ def add_seed(parser: argparse._ActionsContainer, what: str = "of every random dr
     )  # fmt: skip
 
 
-def add_quiet(parser: argparse._ActionsContainer) -> None:
-    """Add --quiet."""
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+def add_quiet(parser: argparse._ActionsContainer, what: str = "no progress") -> None:
+    """Add --quiet.
+
+    Parameters
+    ----------
+    parser : of the command.
+    what : it does, for --help.
+    """
+    parser.add_argument("--quiet", action="store_true", help=what)

@@ -10,6 +10,7 @@ from typing import Any
 
 from hpc.io.container import written_aside
 from hpc.io.errors import FormatError, InputError
+from hpc.report.fields import shown
 from hpc.report.figures import write_json
 from hpc.report.scalars import check_folder
 from hpc.report.warning import warn
@@ -80,6 +81,14 @@ def check_run_folder(path: str | os.PathLike[str], command: str, goes_on: bool) 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what a run's folder says of the run.
 
+    Parameters
+    ----------
+    path : of the folder.
+
+    Returns
+    -------
+    What its `run.json` holds.
+
     Raises
     ------
     FormatError : no folder, not of a run, damaged, of a newer version.
@@ -93,12 +102,21 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise FormatError(f"{path}/{ABOUT}: not of a run of relaycut")
     version = found.get("version")
     if not isinstance(version, int) or not 1 <= version <= VERSION:
-        raise FormatError(f"{path}/{ABOUT}: version {version}, this program reads up to {VERSION}")
+        said = f"version {shown(version)}, this program reads up to {VERSION}"
+        raise FormatError(f"{path}/{ABOUT}: {said}")
     return found
 
 
 def read_object(path: Path) -> dict[str, Any]:
     """Return what a JSON file holds.
+
+    Parameters
+    ----------
+    path : of the file.
+
+    Returns
+    -------
+    The object.
 
     Raises
     ------
@@ -108,7 +126,7 @@ def read_object(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: damaged, not JSON") from error
     if not isinstance(found, dict):
         raise FormatError(f"{path}: damaged, expected a JSON object")
