@@ -1,6 +1,7 @@
 """Quantities, tables, figures and clocks."""
 
 import json
+from math import inf, nan
 
 import pytest
 
@@ -27,6 +28,12 @@ def test_json_is_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(TypeError):
         write_json(tmp_path / "g.json", {"bad": object()})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.json"]
+
+
+def test_what_json_lacks_is_null(tmp_path):
+    write_json(tmp_path / "f.json", {"losses": [[1.0, nan], (inf,)], "best": {"loss": -inf}})
+    found = json.loads((tmp_path / "f.json").read_text(), parse_constant=pytest.fail)
+    assert found == {"losses": [[1.0, None], [None]], "best": {"loss": None}}
 
 
 def test_a_clock_books_each_second_once(monkeypatch):
