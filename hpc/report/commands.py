@@ -7,12 +7,17 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hpc.cli.config import with_config
+from hpc.cli.shared_options import add_json, add_quiet
 from hpc.io.aside import written_aside
 from hpc.io.errors import InputError, run_tool
 from hpc.io.outputs import check_outputs
+from hpc.report.figures import write_json
 from hpc.report.scalars import check_folder
+from hpc.report.warning import warn
 
 KINDS = ("png", "svg")
+FILES = ("html", "json")
 
 
 def add_parser(engines: Any) -> None:
@@ -20,8 +25,7 @@ def add_parser(engines: Any) -> None:
 
     Parameters
     ----------
-    engines : argparse subparsers
-        Of `python -m hpc`.
+    engines : argparse's subparsers.
     """
     parser = engines.add_parser(
         "report",
@@ -32,6 +36,7 @@ def add_parser(engines: Any) -> None:
     )
     parser.add_argument("run_folder", metavar="RUN_DIR", help="from a command's --run")
     parser.add_argument("--html", metavar="FILE.html", help="the page")
+    add_json(parser, "the page's numbers")
     for kind in KINDS:
         parser.add_argument(
             f"--{kind}", metavar="DIR", help=f"each picture as .{kind} (matplotlib)"
@@ -39,8 +44,10 @@ def add_parser(engines: Any) -> None:
     parser.add_argument(
         "--predicted",
         metavar="FILE.json",
-        help="from `partition predict --json`, to stand beside what was measured",
+        help="from `partition predict --json`, for as many ranks, layers and inputs a batch, to "
+        "stand beside what was measured",
     )
+    add_quiet(parser)
     parser.set_defaults(run_alone=lambda args: run_tool("hpc", lambda _: run(args)))
 
 
@@ -54,32 +61,41 @@ def run(args: argparse.Namespace) -> None:
 
     Raises
     ------
-    InputError : a folder that holds no run or a damaged one; nothing asked for; an output that
-        cannot be written; no matplotlib.
+    InputError : a folder that holds no run or a damaged one; a prediction of something else;
+        nothing asked for; an output that cannot be written; no matplotlib.
     """
     from hpc.report.page.html import page_of
-    from hpc.report.page.pictures import of_a_run, pictures_of
+    from hpc.report.page.numbers import numbers_of
+    from hpc.report.page.pictures import pictures_of
     from hpc.report.page.run_data import read_run
 
     _check(args)
     found = read_run(args.run_folder, args.predicted)
-    with of_a_run(args.run_folder):
-        pictures = pictures_of(found)
-        page = page_of(found, pictures) if args.html else ""
+    pictures = pictures_of(found)
+    for note in found.notes:
+        warn(f"{note.file}: {note.why}")
+    written = f"{len(pictures)} pictures of {found.command}"
     if args.html:
-        with written_aside(args.html) as partial:
-            partial.write_text(page, encoding="utf-8")
-        print(f"{args.html}: {len(pictures)} pictures of {found.command}")
+        with written_aside(args.html) as partial:  # names of files may be no UTF-8
+            text = page_of(found, pictures)
+            partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        _say(args, f"{args.html}: {written}")
+    if args.json:
+        write_json(args.json, with_config(args, numbers_of(found, pictures)))
+        _say(args, f"{args.json}: the numbers of {written}")
     for kind in KINDS:
         folder = getattr(args, kind)
         if folder:
             _draw(pictures, Path(folder), kind)
+            _say(args, f"{folder}: {len(pictures)} pictures")
 
 
 def _check(args: argparse.Namespace) -> None:
-    if not (args.html or args.png or args.svg):
-        raise InputError("report: nothing to do; give --html FILE, --png DIR or --svg DIR")
-    check_outputs({**vars(args), **_files_of(args.run_folder)}, ["html"])
+    if not any(getattr(args, name) for name in (*FILES, *KINDS)):
+        raise InputError(
+            "report: nothing to do; give --html FILE, --json FILE, --png DIR or --svg DIR"
+        )
+    check_outputs({**_files_of(args.run_folder), **vars(args)}, FILES)
     for kind in KINDS:
         folder: str | os.PathLike[str] | None = getattr(args, kind)
         if folder is not None:
@@ -96,4 +112,8 @@ def _draw(pictures: Any, folder: Path, kind: str) -> None:
 
     for picture in pictures:
         draw(picture, folder / f"{picture.name}.{kind}")
-    print(f"{folder}: {len(pictures)} pictures")
+
+
+def _say(args: argparse.Namespace, text: str) -> None:
+    if not args.quiet:
+        print(text)

@@ -29,6 +29,20 @@ def seconds_of(text: str) -> float | None:
     return seconds if 0 < seconds < inf else None
 
 
+def precise(seconds: float) -> str:
+    """Return a time with milliseconds where it is short: '3.142 s', '34 s', '12:05 min'.
+
+    Parameters
+    ----------
+    seconds : 0 or more.
+
+    Returns
+    -------
+    Number and unit.
+    """
+    return f"{seconds:.3f} s" if seconds < 10 else duration(seconds)
+
+
 def duration(seconds: float) -> str:
     """Return a time as people read it: '34 s', '12:05 min', '3:07 h'.
 

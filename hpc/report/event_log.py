@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
-from math import isfinite
 from typing import Any
 
 from hpc.io.errors import InputError
+from hpc.report.figures import finite
 from hpc.report.meter import Reading
 from hpc.report.warning import warn
 
@@ -57,7 +57,7 @@ class EventLog:
         """
         time = self._now().isoformat(timespec="milliseconds")
         record = {"time": time, "event": event, **values}
-        self._put((json.dumps(_finite(record), allow_nan=False) + "\n").encode())
+        self._put((json.dumps(finite(record), allow_nan=False) + "\n").encode())
 
     def read(self, reading: Reading) -> None:
         """Append a reading.
@@ -152,14 +152,3 @@ def _ends_within_a_line(file: int) -> bool:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{DIGITS}g}")
-
-
-def _finite(value: Any) -> Any:
-    """Return a value with None for numbers that JSON does not have."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return value

@@ -5,27 +5,47 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from hpc.io.aside import written_aside
 
 
 def write_json(path: str | os.PathLike[str], figures: Mapping[str, Any]) -> None:
-    """Write figures as JSON, aside and renamed.
+    """Write figures as JSON, aside and renamed; NaN and infinity, which JSON lacks, as null.
 
     Parameters
     ----------
-    path : str or os.PathLike
-        File to write.
-    figures : mapping of str to Any
-        What JSON holds.
+    path : of the file.
+    figures : plain data.
 
     Raises
     ------
     InputError : the file cannot be written.
     """
+    text = json.dumps(finite(figures), indent=2, allow_nan=False)
     with written_aside(path) as partial:
-        partial.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        partial.write_text(text + "\n", encoding="utf-8")
+
+
+def finite(value: Any) -> Any:
+    """Return plain data with None for numbers that JSON does not have.
+
+    Parameters
+    ----------
+    value : a number, a text, None, or lists, tuples and dictionaries of such.
+
+    Returns
+    -------
+    The same, tuples as lists.
+    """
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return value
 
 
 def quantity(value: float, unit: str) -> str:

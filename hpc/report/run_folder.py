@@ -10,6 +10,7 @@ from typing import Any
 
 from hpc.io.aside import written_aside
 from hpc.io.errors import FormatError, InputError
+from hpc.report.fields import shown
 from hpc.report.figures import write_json
 from hpc.report.scalars import check_folder
 from hpc.report.warning import warn
@@ -116,13 +117,11 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Parameters
     ----------
-    path : str or os.PathLike
-        The folder.
+    path : of the folder.
 
     Returns
     -------
-    dict of str to Any
-        What ABOUT holds; only format and version are checked.
+    What its `run.json` holds.
 
     Raises
     ------
@@ -137,7 +136,8 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise FormatError(f"{path}/{ABOUT}: not of a run of relaycut")
     version = found.get("version")
     if not isinstance(version, int) or not 1 <= version <= VERSION:
-        raise FormatError(f"{path}/{ABOUT}: version {version}, this program reads up to {VERSION}")
+        said = f"version {shown(version)}, this program reads up to {VERSION}"
+        raise FormatError(f"{path}/{ABOUT}: {said}")
     return found
 
 
@@ -146,13 +146,11 @@ def read_object(path: Path) -> dict[str, Any]:
 
     Parameters
     ----------
-    path : Path
-        JSON file.
+    path : of the file.
 
     Returns
     -------
-    dict of str to Any
-        By name.
+    The object.
 
     Raises
     ------
@@ -162,7 +160,7 @@ def read_object(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: damaged, not JSON") from error
     if not isinstance(found, dict):
         raise FormatError(f"{path}: damaged, expected a JSON object")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from time import time
 from typing import Any
 
 from hpc.io.errors import InputError
@@ -14,14 +15,14 @@ OF_READINGS = ("loss", "rate", "wait")
 
 
 class Scalars:
-    """Writes scalars into a folder.
+    """Writes scalars into a folder: plain ones, which TensorBoard and all other readers show.
 
+    `tensorboard.summary.Writer` would write tensors, which readers other than TensorBoard pass by.
     A write that fails is said once; the run goes on without.
 
     Parameters
     ----------
-    folder : str or os.PathLike
-        Is made where it is not there.
+    folder : made if it is not there.
 
     Raises
     ------
@@ -30,27 +31,31 @@ class Scalars:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         check_scalars(folder)
-        from tensorboard.summary import Writer
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
         self._folder = folder
-        self._writer: Any = Writer(os.fspath(folder))
+        self._writer: Any = EventFileWriter(os.fspath(folder))
 
     def put(self, step: int, **values: float | None) -> None:
         """Write scalars of a step.
 
         Parameters
         ----------
-        step : int
-            Of all of them.
-        **values : float or None
-            By name, '/' grouping names; None is left out.
+        step : that they are of.
+        **values : name to value, float32 in the file; '/' groups names; None is left out.
         """
-        if self._writer is None:
+        from tensorboard.compat.proto import event_pb2, summary_pb2
+
+        known = {name: value for name, value in values.items() if value is not None}
+        if self._writer is None or not known:
             return
         try:
-            for name, value in values.items():
-                if value is not None:
-                    self._writer.add_scalar(name, value, step)
+            one = summary_pb2.Summary.Value
+            summary = summary_pb2.Summary(
+                value=[one(tag=name, simple_value=value) for name, value in known.items()]
+            )
+            event = event_pb2.Event(wall_time=time(), step=step, summary=summary)
+            self._writer.add_event(event)
             self._writer.flush()
         except Exception as error:  # whatever its thread met, the run goes on
             warn(f"{self._folder}: {error}; the run goes on without TensorBoard's scalars")
@@ -88,7 +93,7 @@ def check_scalars(folder: str | os.PathLike[str]) -> None:
     InputError : tensorboard is not installed; the folder cannot be made or written to.
     """
     try:
-        from tensorboard.summary import Writer  # noqa: F401
+        from tensorboard.summary.writer import event_file_writer  # noqa: F401
     except ImportError as error:
         raise InputError(
             "--tensorboard needs the package: pip install 'relaycut[tensorboard]'"

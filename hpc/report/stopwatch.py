@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from time import perf_counter
 
 
@@ -17,22 +19,38 @@ class Stopwatch:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = perf_counter()
+        self._all: str | None = None
 
     def restart(self) -> None:
         """Forget the time since the last lap."""
         self._last = perf_counter()
 
     def lap(self, kind: str) -> None:
-        """Book the time since the last lap as `kind`.
+        """Book the time since the last lap as `kind`, inside of `all_as` as what that says.
 
         Parameters
         ----------
-        kind : str
-            Of work; added to what it has.
+        kind : of work.
         """
         now = perf_counter()
+        kind = self._all or kind
         self.seconds[kind] = self.seconds.get(kind, 0.0) + now - self._last
         self._last = now
+
+    @contextlib.contextmanager
+    def all_as(self, kind: str) -> Iterator[None]:
+        """Book all laps inside as one kind, waiting among them; they begin now.
+
+        Parameters
+        ----------
+        kind : of all work inside.
+        """
+        self.restart()
+        self._all = kind
+        try:
+            yield
+        finally:
+            self._all = None
 
     def waited_s(self) -> float:
         """Return the seconds booked under 'wait'.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpc.io.aside import written_aside
 from hpc.io.errors import InputError
-from hpc.report.trace import Span, Trace, Window, measured, start_of, step_s
+from hpc.report.trace import Span, Trace, Window, measured, of_whole_run, start_of, step_s
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,8 +140,10 @@ def _label(axes: Axes, trace: Trace, window: Window, waiting: Collection[str]) -
     )
     axes.set_xlabel("time [ms]; the small numbers are steps")
     schedule = trace.about.get("schedule")
-    each = f"{1e3 * one_step_s:.1f} ms a step"
-    axes.set_title(f"{schedule}: {each}" if schedule else each, fontsize=11)
+    of = "the whole run" if of_whole_run(trace) else f"steps {window.first} to {window.last - 1}"
+    each = f"{1e3 * one_step_s:.1f} ms a step, idle shares of {of}"
+    title = f"{schedule}: {each}" if schedule else each
+    axes.set_title(title, fontsize=11, parse_math=False)
     axes.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -21,7 +20,16 @@ from typing import Any, NamedTuple
 
 from hpc.io.aside import written_aside
 from hpc.io.errors import FormatError
+from hpc.report.fields import AMOUNT, COUNT, OBJECT, WHOLE, WORDS, lists, wrong_field
 
+FILE = {"traceEvents": lists(OBJECT), "otherData": OBJECT}
+ABOUT = {
+    "ranks": COUNT, "schedule": WORDS, "step_s": AMOUNT, "idle": lists(AMOUNT),
+    "predicted_step_s": AMOUNT, "predicted_idle": lists(AMOUNT),
+}  # fmt: skip
+SPAN = {"tid": WHOLE, "cat": WORDS, "ts": AMOUNT, "dur": AMOUNT, "args": OBJECT}
+SPAN_ARGS = {"step": WHOLE, "block": WHOLE}
+"""Fields of the file, and what they must be."""
 KEPT_SPANS = 10_000
 """Spans a rank keeps, its last ones: a bound on memory, on what is gathered and on the file."""
 
@@ -160,48 +168,68 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
 
     Parameters
     ----------
-    path : str or os.PathLike
-        The file.
+    path : of the file.
 
     Returns
     -------
-    Trace
-        Its steps counted on over the blocks, see the module.
+    The trace; times in seconds, the earliest span begins at 0.
 
     Raises
     ------
-    FormatError : missing, not JSON, not a trace of ours, without spans.
+    FormatError : missing, not JSON, not a trace of ours, without spans; a number that is none or
+        out of range, a rank's spans out of order, by name.
     """
     try:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
-        events = [event for event in data["traceEvents"] if event["ph"] == "X"]
-        spans = tuple(_counted_on(map(_span, events)))
-        about = dict(data.get("otherData", {}))
-        _check_about(about)
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, KeyError, TypeError, OverflowError, AttributeError) as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: not a trace of a run, or damaged") from error
-    if not spans:
-        raise FormatError(f"{path}: a trace without any span")
-    return Trace(spans, about)
+    try:
+        return _trace(data)
+    except ValueError as error:
+        raise FormatError(f"{path}: {error}") from error
 
 
-def _check_about(about: Mapping[str, Any]) -> None:
-    """Raise ValueError or TypeError for times and shares that are no sensible numbers."""
-    for name in ("predicted_step_s", "predicted_idle", "step_s", "idle"):
-        found = about.get(name)
-        for number in () if found is None else found if name.endswith("idle") else (found,):
-            if not 0 <= float(number) < math.inf or isinstance(number, str):
-                raise ValueError(number)
+def _trace(data: Any) -> Trace:
+    """Return the trace that decoded JSON says; raise ValueError with what is wrong."""
+    damaged = "not a trace of a run, or damaged: "
+    if not isinstance(data, dict):
+        raise ValueError(f"{damaged}no JSON object")
+    if wrong := wrong_field({"otherData": {}} | data, FILE, needed=True):
+        raise ValueError(damaged + wrong)
+    events = [event for event in data["traceEvents"] if event.get("ph") == "X"]
+    about = {name: one for name, one in data.get("otherData", {}).items() if one is not None}
+    if wrong := wrong_field(about, ABOUT) or _wrong_span(events):
+        raise ValueError(damaged + wrong)
+    if not events:
+        raise ValueError("a trace without any span")
+    found = Trace(tuple(_counted_on(map(_span, events))), about)
+    most = max(span.rank for span in found.spans)
+    if most >= found.n_ranks:
+        raise ValueError(f"{damaged}a span of rank {most}, 'ranks' is {found.n_ranks}")
+    return found
+
+
+def _wrong_span(events: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return what is wrong with the first event that is no span of ours, else None."""
+    last: dict[int, float] = {}
+    for number, event in enumerate(events, 1):
+        wrong = wrong_field(event, SPAN, needed=True)
+        wrong = wrong or wrong_field(event["args"], SPAN_ARGS, needed=True)
+        if wrong is not None:
+            return f"span {number}: {wrong}"
+        if event["ts"] < last.get(event["tid"], 0):
+            return f"span {number}: begins before the one before it of rank {event['tid']}"
+        last[event["tid"]] = event["ts"]
+    return None
 
 
 def _span(event: Mapping[str, Any]) -> Span:
-    start_s = float(event["ts"]) / 1e6
-    rank, args = int(event["tid"]), event["args"]
-    end_s = start_s + float(event["dur"]) / 1e6
-    return Span(rank, str(event["cat"]), int(args["step"]), int(args["block"]), start_s, end_s)
+    start_s, args = event["ts"] / 1e6, event["args"]
+    end_s = start_s + event["dur"] / 1e6
+    return Span(event["tid"], event["cat"], args["step"], args["block"], start_s, end_s)
 
 
 def _counted_on(spans: Iterable[Span]) -> Iterator[Span]:
@@ -233,26 +261,25 @@ def steady(trace: Trace, most: int | None = None) -> Window:
 
     Parameters
     ----------
-    trace : Trace
-        With one span or more; ranks without any are not looked at.
-    most : int or None
-        At most so many, from the middle.
+    trace : with spans.
+    most : at most so many, from the middle.
 
     Returns
     -------
-    Window
-        Empty where there are no such steps.
+    The window; without any step where the ranks have none in common.
     """
     seen: dict[int, set[int]] = {}
     for span in trace.spans:
         seen.setdefault(span.rank, set()).add(span.step)
-    first, last = max(map(min, seen.values())), min(map(max, seen.values()))
-    edge = max(last - first, 0) // 5
-    first, last = first + edge, max(last - edge, first)
-    if most is not None and last - first > most:
-        first += (last - first - most) // 2
-        last = first + most
-    return Window(first, last)
+    common = sorted(set.intersection(*seen.values()))
+    if not common:
+        return Window(0, 0)
+    edge = (len(common) - 1) // 5
+    common = common[edge : len(common) - edge]
+    if most is not None and len(common) - 1 > most:
+        begin = (len(common) - 1 - most) // 2
+        common = common[begin : begin + most + 1]
+    return Window(common[0], common[-1])
 
 
 def start_of(trace: Trace, step: int) -> dict[int, float]:

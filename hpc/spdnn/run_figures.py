@@ -14,7 +14,7 @@ from hpc.report.stopwatch import Stopwatch
 from hpc.spdnn.kernels import Kernel
 from hpc.spdnn.load import Loaded
 
-KINDS = ("compute", "wait", "pack", "merge", "read")
+KINDS = ("compute", "wait", "pack", "merge", "read", "validate")
 
 
 def describe_run(
@@ -68,23 +68,23 @@ def ranks_text(figures: dict[str, Any]) -> str:
 
 
 def per_rank(comm: MPI.Comm, loaded: Loaded, clock: Stopwatch) -> dict[str, list[float]] | None:
-    """Return on rank 0 a list over ranks of each figure; None elsewhere. Collective.
+    """Gather what each rank has measured. Collective.
 
     Parameters
     ----------
     comm : MPI.Comm
         All ranks of the run.
     loaded : Loaded
-        What loading the network took.
+        The network as this rank has it.
     clock : Stopwatch
-        This rank's.
+        Of this rank.
 
     Returns
     -------
     dict of str to list of float, or None
-        compute_s, wait_s, pack_s, merge_s, read_s : seconds.
-        start_s, bytes_read : of loading the network, seconds and bytes.
-        rank_edges : weights held. peak_bytes : the rank's largest resident memory so far.
+        On rank 0 a list over ranks of each figure, None elsewhere: compute_s, wait_s, pack_s,
+        merge_s, read_s, validate_s in seconds; start_s, bytes_read of loading the network;
+        rank_edges, the weights held; peak_bytes, the rank's largest resident memory so far.
     """
     mine: dict[str, float] = {f"{kind}_s": clock.total(kind) for kind in KINDS}
     mine["start_s"] = loaded.start_s
@@ -119,5 +119,5 @@ def rank_table(figures: dict[str, Any]) -> str:
         ]
         for rank in range(len(figures["rank_edges"]))
     ]
-    head = ["rank", "edges", "compute s", "wait s", "pack s", "merge s", "read s", "peak MiB"]
+    head = ["rank", "edges", *(f"{kind} s" for kind in KINDS), "peak MiB"]
     return table(head, rows)

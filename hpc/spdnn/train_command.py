@@ -182,6 +182,7 @@ def _figures(result: Training, described: dict[str, Any], trained: int) -> dict[
     seconds = sum(epoch.seconds for epoch in result.history)
     return {
         "steps": result.steps,
+        "steps_before": result.steps_before,
         "seconds": seconds,
         "edges_per_s": described["edges"] * trained / seconds,
         "history": [asdict(epoch) for epoch in result.history],

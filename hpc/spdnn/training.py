@@ -93,6 +93,7 @@ class Training:
     forward, backward : what ran over MPI, evaluation included, summed over all replicas.
     forwarded, passes : samples that went forward, and in how many passes of a replica.
     checkpoints : written by this run; on the first rank. copy_s : this rank's time for copies.
+    steps_before : those of `steps` that were done before the checkpoint; `clock` began after them.
     """
 
     history: list[Epoch]
@@ -107,6 +108,7 @@ class Training:
     passes: int
     checkpoints: int
     copy_s: float
+    steps_before: int
 
 
 def train(
@@ -182,7 +184,7 @@ def train(
         accuracy = None
         if held_out is not None:
             accuracy = session.evaluate(held_out, np.arange(held_out[0].n_samples))[1]
-        return _result(trainer, position, keeper, accuracy)
+        return _result(trainer, session, keeper, accuracy)
 
 
 def _load(shard: Shard, data: Data, name: str) -> Kept:
@@ -207,7 +209,7 @@ class _Session:
     ) -> None:
         self._world, self._trainer, self._options = world, trainer, options
         self._rule, self._keeper, self._progress = rule, keeper, progress
-        self.position = position
+        self.position, self.steps_before = position, position.step
         self._loss: float | None = None
 
     def loss(self) -> float | None:
@@ -237,10 +239,11 @@ class _Session:
     def evaluate(self, data: Kept, chosen: Longs) -> tuple[float, float]:
         """Return the mean loss and the accuracy over samples `chosen`."""
         loss, right = 0.0, 0
-        for start in range(0, len(chosen), self._options.batch):
-            part = chosen[start : start + self._options.batch]
-            part_loss, part_right = self._trainer.evaluate(*data, part)
-            loss, right = loss + part_loss, right + part_right
+        with self._trainer.clock.all_as("validate"):
+            for start in range(0, len(chosen), self._options.batch):
+                part = chosen[start : start + self._options.batch]
+                part_loss, part_right = self._trainer.evaluate(*data, part)
+                loss, right = loss + part_loss, right + part_right
         return loss / len(chosen), right / len(chosen)
 
     def _check(self, loss: float) -> None:
@@ -253,8 +256,9 @@ class _Session:
 
 
 def _result(
-    trainer: Trainer, position: Position, keeper: Keeper, accuracy: float | None
+    trainer: Trainer, session: _Session, keeper: Keeper, accuracy: float | None
 ) -> Training:
+    position = session.position
     forward, backward = trainer.counted()
     forwarded, passes = trainer.counted_passes()
     trainer.free()
@@ -271,4 +275,5 @@ def _result(
         passes,
         keeper.written,
         keeper.copy_s,
+        session.steps_before,
     )

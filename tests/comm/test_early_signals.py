@@ -1,4 +1,4 @@
-"""A signal before MPI has started ends the job, whichever rank gets it: nobody waits for the dead."""
+"""A signal before MPI has started ends the job, whichever rank gets it."""
 
 from __future__ import annotations
 

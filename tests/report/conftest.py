@@ -56,6 +56,20 @@ def inferred(network, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def distilled(tmp_path_factory):
+    """Return the folder of a short real relay on two ranks, which validates after each epoch."""
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("distilled")
+    images, run = folder / "digits.h5", folder / "run"
+    done(run_alone("-m", "datasets", "digits", "--out", images))
+    how = ("--width", "0.03125", "--data", images, "--epochs", "2", "--batch", "100")
+    plan = ("--schedule", "0-3@0 4-12@1", "--out", folder / "student.pt")
+    words = ("-m", "hpc", "pipebd", "train", "vgg16-dsconv", *how, *plan, "--run", run)
+    done(run_ranks(2, *words))
+    return run
+
+
+@pytest.fixture(scope="session")
 def relayed(tmp_path_factory):
     """Return the folder of an emulated relay on four ranks."""
     run = tmp_path_factory.mktemp("relayed") / "run"

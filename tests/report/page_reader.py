@@ -9,12 +9,15 @@ class Page(HTMLParser):
     """tables : by picture, rows of exact values; a text where there is no number, None for '–'.
 
     shown : likewise, as a reader sees them. links : all addresses. svgs : by picture, how many.
+    tiles : name to exact value, at the head of the page. notes : on parts that are missing.
+    captions : by picture, the words above it.
     """
 
     def __init__(self, text):
         super().__init__()
         self.tables, self.shown, self.links, self.svgs, self.heads = {}, {}, [], {}, {}
-        self._section = self._cell = self._value = None
+        self.tiles, self.notes, self.captions = {}, [], {}
+        self._section = self._cell = self._value = self._text = None
         self._head = False
         self.feed(text)
 
@@ -34,8 +37,12 @@ class Page(HTMLParser):
             self._head = True
         elif tag in ("td", "th"):
             self._cell, self._value = "", None
+        elif tag in ("dt", "li", "p"):
+            self._text = ""
         elif tag == "data":
             self._value = float(found["value"])
+            if self._section is None:
+                self.tiles[self._name] = self._value
         elif tag == "svg":
             self.svgs[self._section] = self.svgs.get(self._section, 0) + 1
 
@@ -43,7 +50,13 @@ class Page(HTMLParser):
         return self._head
 
     def handle_endtag(self, tag):
-        if tag == "thead":
+        if tag == "dt":
+            self._name = self._text
+        elif tag == "li" and self._section is None:
+            self.notes.append(self._text)
+        elif tag == "p" and self._section not in (None, *self.captions):
+            self.captions[self._section] = self._text
+        elif tag == "thead":
             self._head = False
         elif tag == "th":
             self.heads[self._section].append(self._cell)
@@ -57,3 +70,5 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self._cell is not None:
             self._cell += data
+        if self._text is not None:
+            self._text += data

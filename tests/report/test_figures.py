@@ -1,6 +1,7 @@
 """Quantities, tables, figures and clocks."""
 
 import json
+from math import inf, nan
 
 import pytest
 
@@ -29,6 +30,12 @@ def test_json_is_written_whole_or_not_at_all(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.json"]
 
 
+def test_what_json_lacks_is_null(tmp_path):
+    write_json(tmp_path / "f.json", {"losses": [[1.0, nan], (inf,)], "best": {"loss": -inf}})
+    found = json.loads((tmp_path / "f.json").read_text(), parse_constant=pytest.fail)
+    assert found == {"losses": [[1.0, None], [None]], "best": {"loss": None}}
+
+
 def test_a_clock_books_each_second_once(monkeypatch):
     times = iter([10.0, 13.0, 14.0, 20.0, 21.0])
     monkeypatch.setattr("hpc.report.stopwatch.perf_counter", lambda: next(times))
@@ -39,3 +46,16 @@ def test_a_clock_books_each_second_once(monkeypatch):
     clock.lap("compute")
     assert clock.seconds == {"compute": 4.0, "wait": 1.0}
     assert clock.total() == 5.0 and clock.total("wait") == 1.0 and clock.total("pack") == 0.0
+
+
+def test_a_clock_books_all_as_one_kind(monkeypatch):
+    times = iter([0.0, 1.0, 5.0, 6.0, 8.0, 9.0])
+    monkeypatch.setattr("hpc.report.stopwatch.perf_counter", lambda: next(times))
+    clock = Stopwatch()
+    clock.lap("compute")
+    with clock.all_as("validate"):  # begins at 5
+        clock.lap("compute")
+        clock.lap("wait")
+    clock.lap("wait")
+    assert clock.seconds == {"compute": 1.0, "validate": 3.0, "wait": 1.0}
+    assert clock.waited_s() == 1.0

@@ -5,40 +5,20 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
-from hpc.cli.parser import Parser
 from hpc.io.errors import FormatError, InputError
-from hpc.report import commands
-from hpc.report.page import of_ranks
+from hpc.report.page import work_kinds
 from hpc.report.page.html import page_of
 from hpc.report.page.of_traffic import traffic_pictures
 from hpc.report.page.of_training import readings_of
 from hpc.report.page.pictures import pictures_of
 from hpc.report.page.run_data import RunData, read_run
 from tests.launching import run_alone
+from tests.report.browser import CHROMIUM, browsed
 from tests.report.page_reader import Page
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-def command(*arguments):
-    parser = Parser()
-    commands.add_parser(parser.add_subparsers())
-    commands.run(parser.parse_args(["report", *map(str, arguments)]))
-
-
-def page(folder, *options):
-    out = folder.with_suffix(".html")
-    command(folder, "--html", out, *options)
-    return Page(out.read_text(encoding="utf-8"))
-
-
-def figures(folder, name="figures"):
-    return json.loads((folder / f"{name}.json").read_text())
+from tests.report.reporting import command, figures, page
 
 
 def events(folder, kind):
@@ -62,7 +42,7 @@ def test_the_numbers_of_a_training_are_those_of_the_files(trained):
     readings = events(run, "progress")
     for name, field in (("step-loss", "loss"), ("rate", "rate"), ("waiting", "wait")):
         assert tables[name] == [[e["step"], e[field]] for e in readings if e["step"]]
-    assert tables["time"] == by_rank(found, ["compute_s", "pack_s", "wait_s"])
+    assert tables["time"] == by_rank(found, ["compute_s", "pack_s", "wait_s", "validate_s"])
     traffic = figures(run, "traffic")
     assert tables["pairs"] == [[str(r), *row] for r, row in enumerate(traffic["pairs"])]
     for field in ("words", "messages"):
@@ -90,7 +70,7 @@ def test_a_batch_stands_beside_its_prediction(inferred, tmp_path):
     predicted = {
         "kind": "inference", "batch": 256, "parts": [2, 4], "batch_s": [0.006, 0.004],
         "compute_s": [0.003, 1.0], "latency_s": [0.001, 1.0], "bandwidth_s": [0.0005, 1.0],
-        "imbalance_s": [0.0015, 1.0],
+        "imbalance_s": [0.0015, 1.0], "layer_s": [[0.003, 0.002, 0.001], [0.004, 0, 0]],
     }  # fmt: skip
     (tmp_path / "p.json").write_text(json.dumps(predicted))
     table = page(inferred, "--predicted", tmp_path / "p.json").tables["predicted-batch"]
@@ -210,8 +190,8 @@ def test_greys_are_the_kinds_in_which_a_rank_waits():
     from hpc.pipebd import recorder
     from hpc.spdnn.run_figures import KINDS as OF_SPARSE
 
-    assert set(of_ranks.WAITING) == {"wait", *recorder.WAITING}
-    assert {*recorder.Kind, *OF_SPARSE} == set(of_ranks.KINDS)
+    assert set(work_kinds.WAITING) == {"wait", *recorder.WAITING}
+    assert {*recorder.Kind, *OF_SPARSE} == set(work_kinds.KINDS)
 
 
 def test_of_many_ranks_neighbours_share_a_cell():
@@ -236,20 +216,6 @@ def test_pictures_for_papers(trained, relayed, tmp_path, kind):
         assert names == {picture.name for picture in pictures_of(read_run(run))}
         begins = b"\x89PNG" if kind == "png" else b"<?xml"
         assert all(path.read_bytes().startswith(begins) for path in folder.iterdir())
-
-
-def browsed(path: Path, tmp_path, *options):
-    """Open a page in headless Chromium; return what its console says, and the document then."""
-    ran = subprocess.run(
-        [
-            "timeout", "100", str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu",
-            f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr",
-            "--virtual-time-budget=5000", *options, f"file://{path}",
-        ],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    return [line for line in ran.stderr.splitlines() if "CONSOLE" in line], ran.stdout
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium")

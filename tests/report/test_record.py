@@ -160,6 +160,9 @@ def test_a_file_that_cannot_be_written_is_said_and_left_out(tmp_path, capsys):
 def test_scalars_are_read_by_tensorboard(tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.backend.event_processing.plugin_event_accumulator import (
+        EventAccumulator as OfTensorBoard,
+    )
     from tensorboard.util.tensor_util import make_ndarray
 
     args = given("--tensorboard", tmp_path, "--quiet")
@@ -173,16 +176,24 @@ def test_scalars_are_read_by_tensorboard(tmp_path):
     read.Reload()
 
     def values(tag):
-        return [(one.step, float(make_ndarray(one.tensor_proto))) for one in read.Tensors(tag)]
+        return [(one.step, one.value) for one in read.Scalars(tag)]
 
     assert values("train/loss") == [(2, 0.25)]
     assert values("epoch/loss") == [(1, 0.5)]
     assert values("epoch/losses/0") == [(1, 0.125)] and values("epoch/losses/1") == [(1, 0.75)]
-    assert "train/wait" not in read.Tags()["tensors"]
+    tags = {"train/loss", "train/rate", "epoch/loss", "epoch/losses/0", "epoch/losses/1"}
+    assert set(read.Tags()["scalars"]) == tags and not read.Tags()["tensors"]
+
+    shown = OfTensorBoard(str(tmp_path))  # what TensorBoard itself makes of them
+    shown.Reload()
+    assert set(shown.Tags()["tensors"]) == tags
+    assert shown.SummaryMetadata("epoch/loss").plugin_data.plugin_name == "scalars"
+    (found,) = shown.Tensors("epoch/losses/1")
+    assert (found.step, float(make_ndarray(found.tensor_proto))) == (1, 0.75)
 
 
 def test_without_tensorboard_it_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorboard.summary", None)
+    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer", None)
     with pytest.raises(InputError, match=r"pip install 'relaycut\[tensorboard\]'"):
         check_watching(given("--tensorboard", tmp_path), "x")
 
@@ -191,10 +202,10 @@ def test_scalars_that_cannot_be_written_are_said_once(tmp_path, capsys):
     pytest.importorskip("tensorboard")
     scalars = Scalars(tmp_path)
 
-    def full(*values):
+    def full(event):
         raise OSError("No space left on device")
 
-    scalars._writer.add_scalar = full
+    scalars._writer.add_event = full
     scalars.put(1, loss=1.0)
     scalars.put(2, loss=1.0)
     scalars.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -37,6 +38,12 @@ def test_logarithmic_marks_cover(low, ratio):
     assert marks[0] <= low * 1.0001 and low * ratio <= marks[-1] * 1.0001
     assert 2 <= len(marks) <= 14
     assert marks == sorted(set(marks))
+
+
+@pytest.mark.parametrize("value", [0.0, 5e-324, 1e-300, 1e300])
+def test_the_least_and_the_largest_have_marks(value):
+    assert ticks(0.0, value)[-1] >= value and len(ticks(0.0, value)) >= 2
+    assert log_ticks(1e-290, 1e300)[-1] >= 1e300
 
 
 def test_by_hand():

@@ -107,7 +107,9 @@ def test_the_same_bits_as_without_a_stop(comm, network, shared_tmp, changes):
     for crash_at in (7, 19, STEPS + 3):
         assert trained(comm, network, shared_tmp / "c", crash_at, **changes) is None
         comm.Barrier()
-    same_bits(trained(comm, network, shared_tmp / "c", **changes), expected)
+    found = trained(comm, network, shared_tmp / "c", **changes)
+    same_bits(found, expected)
+    assert 0 < found[0].steps_before <= STEPS + 3 and expected[0].steps_before == 0
     if comm.rank == 0:
         assert len(numbers(shared_tmp / "c")) == 3
         parts = list(checkpoint_path(shared_tmp / "c", 0).parent.glob("*/part-*.h5"))

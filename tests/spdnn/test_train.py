@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mpi4py import MPI
 
 from hpc.comm.world import AgreedError
 from hpc.io.network import write_network
@@ -42,6 +43,19 @@ def test_real_digits_are_learnt(comm, shard):
     assert result.test_accuracy > result.history[-1].validation_accuracy
     assert result.steps == 8 * 32
     assert result.forward.words_received == result.forward.words_sent
+
+
+def test_the_clock_keeps_validation_apart(comm, shard):
+    """So the seconds of the epochs, which are of the steps, are those of the other kinds."""
+    result = train(
+        comm, shard, sample_path("digits"), options(epochs=2), test=sample_path("digits")
+    )
+    mine = result.clock.total() - result.clock.total("validate")
+    seconds = sum(epoch.seconds for epoch in result.history)
+    assert result.clock.total("validate") > 0
+    assert comm.allreduce(mine, MPI.MAX) <= seconds * (1 + 1e-9)
+    if comm.size == 1:
+        assert mine == pytest.approx(seconds)
 
 
 def test_the_same_seed_gives_the_same_bits(comm, shard):

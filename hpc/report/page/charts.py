@@ -62,6 +62,19 @@ class Lines:
     marks: bool = False
     whole: bool = False
 
+    def dashed(self, place: int) -> bool:
+        """Return whether a line is dashed, so that one below it is seen where they coincide.
+
+        Parameters
+        ----------
+        place : of its series.
+
+        Returns
+        -------
+        Whether it is the second or third of so few.
+        """
+        return place > 0 and len(self.series) <= 3
+
 
 @dataclass(frozen=True)
 class Bars:

@@ -10,14 +10,17 @@ from string import Template
 from typing import Any
 
 from hpc.report.page.charts import Picture, Table, Timeline, Value
+from hpc.report.page.parts import Note
 from hpc.report.page.run_data import RunData
-from hpc.report.page.summary import about_rows, options_rows, tiles
+from hpc.report.page.summary import LINE, Tile, about_rows, options_rows, tiles
 from hpc.report.page.svg import legend_of, svg_of
 from hpc.report.page.svg_parts import BROAD, NARROW
 from hpc.report.trace import start_of
 
 MOST_SPANS = 20_000
 """Of a timeline in the page: the middle of a longer one."""
+MOST_BESIDE = 6
+"""Columns of a table that stands beside its chart; one with more stands below it."""
 
 
 def page_of(run: RunData, pictures: Sequence[Picture]) -> str:
@@ -43,6 +46,7 @@ def page_of(run: RunData, pictures: Sequence[Picture]) -> str:
         "style": (here / "page.css").read_text(encoding="utf-8"),
         "script": (here / "page.js").read_text(encoding="utf-8"),
         "tiles": "\n".join(map(_tile, tiles(run))),
+        "notes": _notes(run.notes),
         "links": "\n".join(f'<a href="#{p.name}">{escape(p.title)}</a>' for p in pictures),
         "about": _pairs(about_rows(run)),
         "options": _pairs(options_rows(run)),
@@ -74,7 +78,8 @@ def section_of(picture: Picture) -> str:
         for name, text in legend_of(picture.chart)
     )
     legend = f'<ul class="legend">{keys}</ul>' if keys else ""
-    wide = " wide" if isinstance(picture.chart, Timeline) else ""
+    below = isinstance(picture.chart, Timeline) or len(picture.table.columns) > MOST_BESIDE
+    wide = " wide" if below else ""
     return (
         f'<section class="picture{wide}" id="{picture.name}">\n<h2>{escape(picture.title)}</h2>\n'
         f"<p>{escape(picture.caption)}</p>\n"
@@ -137,13 +142,35 @@ def _status(run: RunData) -> str:
     return f'<span class="status {kind}">{escape(text)}</span>'
 
 
-def _tile(tile: tuple[str, str, str]) -> str:
-    name, value, unit = map(escape, tile)
-    return f"<div><dt>{name}</dt><dd>{value} <small>{unit}</small></dd></div>"
+def _tile(tile: Tile) -> str:
+    number, _, unit = tile.shown.partition(" ")
+    return (
+        f'<div><dt>{escape(tile.name)}</dt><dd><data value="{tile.value!r}">{number}</data>'
+        f"{f' <small>{escape(unit)}</small>' if unit else ''}</dd>"
+        f'<dd class="covers">{escape(tile.covers)}</dd></div>'
+    )
+
+
+def _notes(notes: Sequence[Note]) -> str:
+    """Return what is said of parts that are missing or not whole; '' where all are there."""
+    if not notes:
+        return ""
+    items = "\n".join(f"<li><b>{escape(note.file)}</b>: {escape(note.why)}</li>" for note in notes)
+    head = "Not on this page, since parts of the run are not there:"
+    return f'<div class="notes" role="note"><p>{head}</p>\n<ul>\n{items}\n</ul></div>'
 
 
 def _pairs(rows: Sequence[tuple[str, str]]) -> str:
-    return "\n".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows)
+    return "\n".join(
+        f"<dt>{escape(name)}</dt>" + (_line(value) if name == LINE else f"<dd>{escape(value)}</dd>")
+        for name, value in rows
+    )
+
+
+def _line(text: str) -> str:
+    """Return a command line that breaks between words only, as far as they fit."""
+    words = " ".join(f"<span>{escape(word)}</span>" for word in text.split(" "))
+    return f'<dd class="line">{words}</dd>'
 
 
 def _timeline(chart: Timeline) -> str:

@@ -6,16 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hpc.report.page.charts import Axis, Bars, Column, Picture, Table, Timeline, Value
+from hpc.report.page.prediction import group_size
 from hpc.report.page.run_data import RunData
-from hpc.report.trace import Trace, measured, of_whole_run, steady, step_s
+from hpc.report.page.whole_time import APART, bars_against
+from hpc.report.page.work_kinds import KINDS, WAITING, kinds_of
+from hpc.report.trace import Trace, idle_shares, measured, of_whole_run, steady, step_s
 
-KINDS = {
-    "compute": 0, "pack": 1, "merge": 3, "read": 2, "wait": -1,
-    "teacher": 6, "student": 0, "update": 3, "reduce": 1, "validate": 4, "load": 2,
-    "receive": -1, "send": -2, "barrier": -3,
-}  # fmt: skip
-"""Kinds of work in the order in which they are stacked, and their colours; greys are waiting."""
-WAITING = tuple(kind for kind, colour in KINDS.items() if colour < 0)
 STEPS_SHOWN = 4
 
 
@@ -34,34 +30,14 @@ def rank_pictures(run: RunData) -> Iterator[Picture]:
     """
     seconds = kinds_of(run.figures)
     if seconds:
-        yield _time(seconds)
+        yield _time(run, seconds)
     yield from _predicted_relay(run.figures)
     yield from _predicted_batch(run)
     if run.trace is not None:
         yield from _timeline(run.trace)
 
 
-def kinds_of(figures: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return the seconds of each kind by rank; of kinds that took any time, in KINDS' order.
-
-    Parameters
-    ----------
-    figures : mapping of str to Any
-        Of the run.
-
-    Returns
-    -------
-    dict of str to list of float
-        Seconds by rank, for the kinds that took any time, in the order of KINDS; empty where they
-        are not known.
-    """
-    found = figures.get("kinds_s") or {
-        kind: figures[f"{kind}_s"] for kind in KINDS if isinstance(figures.get(f"{kind}_s"), list)
-    }
-    return {kind: list(found[kind]) for kind in KINDS if kind in found and any(found[kind])}
-
-
-def _time(seconds: Mapping[str, Sequence[float]]) -> Picture:
+def _time(run: RunData, seconds: Mapping[str, Sequence[float]]) -> Picture:
     n_ranks = len(next(iter(seconds.values())))
     ranks = range(n_ranks)
     total = [sum(one[rank] for one in seconds.values()) for rank in ranks]
@@ -75,7 +51,7 @@ def _time(seconds: Mapping[str, Sequence[float]]) -> Picture:
     return Picture(
         "time",
         "Time of every rank",
-        "What the ranks spent their time on; grey is waiting.",
+        f"What the ranks spent their time on; grey is waiting. {bars_against(run)}".strip(),
         Table(columns, rows),
         Bars(Axis("rank"), Axis("time", "s"), tuple(map(str, ranks)), parts),
     )
@@ -95,7 +71,8 @@ def _predicted_relay(figures: Mapping[str, Any]) -> Iterator[Picture]:
     yield Picture(
         "predicted-step",
         "Step time, predicted and measured",
-        "Predicted from the profile of single blocks, measured over the whole run.",
+        "Predicted from the profile of single blocks; measured: the mean over all steps of the "
+        "run, without validation.",
         Table(columns, tuple(rows)),
         Bars(
             Axis(""),
@@ -109,8 +86,9 @@ def _predicted_relay(figures: Mapping[str, Any]) -> Iterator[Picture]:
     pairs = list(zip(idle, figures["idle"], strict=True))
     yield Picture(
         "predicted-idle",
-        "Idle share of every rank, predicted and measured",
-        "Share of a step in which a rank has nothing to do.",
+        "Idle share of every rank in the whole run, predicted and measured",
+        "Share of the time of all steps, without validation, in which a rank has nothing to do: "
+        "it waits, or is done before the slowest.",
         Table(
             (
                 Column("rank", form="d"),
@@ -135,13 +113,15 @@ def _predicted_relay(figures: Mapping[str, Any]) -> Iterator[Picture]:
 def _predicted_batch(run: RunData) -> Iterator[Picture]:
     """Yield the time of a batch by `partition predict` beside that of this run."""
     found, figures = run.predicted, run.figures
-    ranks = figures.get("ranks")
-    if found is None or ranks not in found.get("parts", ()) or not kinds_of(figures):
+    passes = 0 if found is None else _passes(figures)
+    if found is None or passes <= 0 or not kinds_of(figures):
         return
-    at, passes = found["parts"].index(ranks), _passes(run)
-    if not passes:
-        return
-    per_batch = {k: sum(v) / len(v) / passes for k, v in kinds_of(figures).items() if k != "read"}
+    at = found["parts"].index(group_size(figures))
+    per_batch = {
+        kind: sum(one) / len(one) / passes
+        for kind, one in kinds_of(figures).items()
+        if kind not in APART
+    }
     predicted = {
         "compute": found["compute_s"][at],
         "messages": found["latency_s"][at] + found["bandwidth_s"][at],
@@ -158,8 +138,8 @@ def _predicted_batch(run: RunData) -> Iterator[Picture]:
     yield Picture(
         "predicted-batch",
         "Time of a batch, predicted and measured",
-        f"Predicted by 'partition predict' for batches of {found.get('batch')}; measured: the mean "
-        "over ranks and batches.",
+        f"Predicted by 'partition predict' for batches of {found['batch']}; measured: the mean "
+        "over ranks and batches, without reading and validation.",
         Table(
             (Column(""), Column("predicted", "ms", ",.3f"), Column("measured", "ms", ",.3f")),
             tuple(rows),
@@ -168,11 +148,10 @@ def _predicted_batch(run: RunData) -> Iterator[Picture]:
     )
 
 
-def _passes(run: RunData) -> int:
-    """Return how many batches a replica ran."""
-    figures = run.figures
+def _passes(figures: Mapping[str, Any]) -> int:
+    """Return how many batches a replica ran since the clocks of the ranks began; 0: not known."""
     if "steps" in figures:
-        return int(figures["steps"])
+        return int(figures["steps"]) - int(figures.get("steps_before", 0))
     images, batch = figures.get("images", 0), figures.get("batch", 1)
     return -(-images // (batch * figures.get("replicas", 1)))
 
@@ -182,32 +161,50 @@ def _ms(seconds: float | None) -> float | None:
 
 
 def _timeline(trace: Trace) -> Iterator[Picture]:
-    whole, shown = steady(trace), steady(trace, STEPS_SHOWN)
-    if not len(shown) or step_s(trace, whole) <= 0:
+    """Yield the timeline. Its rounds are a part of the run, and so are figures of them."""
+    part, shown = steady(trace), steady(trace, STEPS_SHOWN)
+    if not len(shown) or step_s(trace, part) <= 0:
         return
-    each_s, idle = measured(trace, whole, WAITING)
     kinds = [kind for kind in KINDS if any(span.kind == kind for span in trace.spans)]
     spent = {(rank, kind): 0.0 for rank in range(trace.n_ranks) for kind in kinds}
     for span in trace.spans:
-        if whole.first <= span.step < whole.last and (span.rank, span.kind) in spent:
+        if part.first <= span.step < part.last and (span.rank, span.kind) in spent:
             spent[span.rank, span.kind] += span.end_s - span.start_s
+    rounds = f"rounds {part.first} to {part.last - 1}"
+    idle = {f"idle, {rounds}": idle_shares(trace, part, WAITING)}
+    if of_whole_run(trace):
+        idle["idle, whole run"] = measured(trace, part, WAITING)[1]
     columns = (
         Column("rank", form="d"),
         *(Column(kind, "ms", ",.2f") for kind in kinds),
-        Column("idle", form=".1%"),
+        *(Column(title, form=".1%") for title in idle),
     )
     rows = tuple(
-        (rank, *(1e3 * spent[rank, kind] / len(whole) for kind in kinds), idle[rank])
+        (
+            rank,
+            *(1e3 * spent[rank, kind] / len(part) for kind in kinds),
+            *(shares[rank] for shares in idle.values()),
+        )
         for rank in range(trace.n_ranks)
     )
     schedule = trace.about.get("schedule")
     yield Picture(
         "timeline",
         f"Timeline{f' of {schedule}' if schedule else ''}",
-        f"What every rank did when; colours are blocks. A step takes {1e3 * each_s:.2f} ms"
-        f"{', which like the idle shares is of the whole run' if of_whole_run(trace) else ''}; the "
-        f"kinds of work are means of the rounds {whole.first} to {whole.last - 1}, validation "
-        "between them included.",
+        f"What every rank did when; colours are blocks. Kinds of work are means of {rounds}, and "
+        f"so is 'idle, {rounds}': the share in which a rank waits, validation between them "
+        f"included. {_whole_run(trace)}".strip(),
         Table(columns, rows),
         Timeline(trace, shown, WAITING),
+    )
+
+
+def _whole_run(trace: Trace) -> str:
+    """Return what a timeline's table has of the whole run, in words."""
+    if not of_whole_run(trace):
+        return ""
+    return (
+        "'idle, whole run' is of all steps, without validation; a rank that is done before the "
+        f"slowest is idle until then. A step took {1e3 * float(trace.about['step_s']):.2f} ms, the "
+        "mean of the whole run."
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from hpc.report.page.charts import Axis, Column, Lines, Picture, Series, Table
 from hpc.report.page.run_data import RunData
+from hpc.report.page.ticks import LEAST
 
 Epochs = Sequence[dict[str, Any]]
 LOG_FROM = 20
@@ -34,8 +35,7 @@ def training_pictures(run: RunData) -> Iterator[Picture]:
         Losses, accuracies, rate and waiting.
     """
     epochs = epochs_of(run)
-    if any("losses" in epoch for epoch in epochs):
-        yield from _block_losses(epochs)
+    yield from _block_losses(epochs)
     yield from _by_epoch(epochs, "loss", "Loss", "mean over the epoch", LOSSES, False)
     yield from _by_epoch(epochs, "accuracy", "Accuracy", "share that is right", _named(run), True)
     yield from _readings(run)
@@ -104,10 +104,13 @@ def _by_epoch(
 def _block_losses(epochs: Epochs) -> Iterator[Picture]:
     """Yield the losses of all blocks by epoch."""
     kept = [e for e in epochs if e.get("losses")]
-    blocks = range(max(len(e["losses"]) for e in kept))
-    series = tuple(
+    blocks = range(len(kept[0]["losses"]) if kept else 0)
+    every = (
         Series(f"block {b}", _points((e["epoch"], e["losses"][b]) for e in kept), b) for b in blocks
     )
+    series = tuple(one for one in every if one.points)
+    if not series:
+        return
     columns = (Column("epoch", form="d"), *(Column(f"block {b}", form="#.4g") for b in blocks))
     rows = tuple((e["epoch"], *map(_number, e["losses"])) for e in kept)
     chart = Lines(
@@ -167,7 +170,8 @@ def _readings(run: RunData) -> Iterator[Picture]:
             Table(columns, rows),
             Lines(Axis(done), Axis("loss", log=_wide([loss])), (loss,), whole=True),
         )
-    yield _rate(found, done)
+    if any(_number(e.get("rate")) is not None for e in found):
+        yield _rate(found, done)
     if any(_number(e.get("wait")) is not None for e in found):
         yield _wait(found, done)
 
@@ -222,4 +226,4 @@ def _points(pairs: Any) -> tuple[tuple[float, float], ...]:
 def _wide(series: Sequence[Series]) -> bool:
     """Return whether a logarithmic axis shows more."""
     values = [y for one in series for _, y in one.points]
-    return bool(values) and min(values) > 0 and max(values) > LOG_FROM * min(values)
+    return bool(values) and min(values) > LEAST and max(values) > LOG_FROM * min(values)

@@ -52,7 +52,7 @@ def draw(picture: Picture, path: Path) -> None:
         _bars(axes, chart)
     else:
         _heat(figure, axes, chart)
-    axes.set_title(picture.title, fontsize=11)
+    axes.set_title(picture.title, fontsize=11, parse_math=False)
     with written_aside(path) as partial:
         figure.savefig(partial, format=path.suffix.removeprefix("."))
 
@@ -74,10 +74,11 @@ def colour(number: int) -> str:
 
 
 def _lines(axes: Any, chart: Lines) -> None:
-    for one in chart.series:
+    for number, one in enumerate(chart.series):
         x, y = zip(*one.points, strict=True)
         marker = "o" if chart.marks or len(x) == 1 else None
-        axes.plot(x, y, color=colour(one.colour), label=one.name, marker=marker, markersize=3.5)
+        style = "--" if chart.dashed(number) else "-"
+        axes.plot(x, y, style, color=colour(one.colour), label=one.name, marker=marker, ms=3.5)
     if chart.y.log:
         axes.set_yscale("log")
     else:
@@ -111,13 +112,13 @@ def _heat(figure: Any, axes: Any, chart: Heat) -> None:
     axes.set_yticks(list(places)[::apart], names[::apart])
     axes.set_xlabel(chart.columns.text)
     axes.set_ylabel(chart.rows.text)
-    figure.colorbar(image, ax=axes, label=chart.unit)
+    figure.colorbar(image, ax=axes).set_label(chart.unit, parse_math=False)
 
 
 def _finish(axes: Any, x: Axis, y: Axis, n_names: int) -> None:
     """Name the axes; a grid, a legend where there are several names."""
     axes.set_xlabel(x.text)
-    axes.set_ylabel(y.text)
+    axes.set_ylabel(y.text, parse_math=False)
     if y.percent:
         axes.yaxis.set_major_formatter(lambda value, place: tick_texts([100 * value])[0])
     axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)

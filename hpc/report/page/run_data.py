@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from hpc.io.errors import FormatError
-from hpc.report.run_folder import FIGURES, LOG, TRACE, TRAFFIC, read_about, read_object
+from hpc.report.page.parts import ABSENT, Note, expected, missing
+from hpc.report.page.prediction import check_fits, read_prediction
+from hpc.report.page.run_checks import (
+    check_about,
+    check_epochs,
+    check_figures,
+    check_trace,
+    check_traffic,
+)
+from hpc.report.page.run_log import read_log
+from hpc.report.page.work_kinds import kinds_of
+from hpc.report.run_folder import ABOUT, FIGURES, LOG, TRACE, TRAFFIC, read_about, read_object
 from hpc.report.trace import Trace, read_trace
 
 Figures = dict[str, Any]
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,7 @@ class RunData:
 
     about : what was run and on what. figures : at its end. events : of its log, in order.
     traffic : between ranks. trace : what every rank did when. predicted : by
-    `partition predict --json`.
+    `partition predict --json`. notes : on parts that are not there or not whole.
     """
 
     about: Figures
@@ -30,6 +41,7 @@ class RunData:
     traffic: Figures | None = None
     trace: Trace | None = None
     predicted: Figures | None = None
+    notes: tuple[Note, ...] = ()
 
     @property
     def command(self) -> str:
@@ -44,70 +56,60 @@ def read_run(
 
     Parameters
     ----------
-    path : str or os.PathLike
-        Folder of --run.
-    predicted : str or os.PathLike or None
-        File of `partition predict --json`.
+    path : of the folder.
+    predicted : file of `partition predict --json`.
 
     Returns
     -------
-    RunData
-        Parts that are not there are None; figures and events are empty then.
+    The run, with a note for every part that is missing, cannot be read or is cut off.
 
     Raises
     ------
-    FormatError : it holds no run; a part of it is damaged.
+    FormatError : it holds no run; a part of it is damaged, or says something else than another;
+        a prediction that is none, or of something else.
     """
     folder = Path(path)
     about = read_about(folder)
-    figures, traffic = folder / FIGURES, folder / TRAFFIC
-    return RunData(
-        about,
-        read_object(figures) if figures.exists() else {},
-        read_events(folder / LOG) if (folder / LOG).exists() else (),
-        read_object(traffic) if traffic.exists() else None,
-        read_trace(folder / TRACE) if (folder / TRACE).exists() else None,
-        None if predicted is None else read_object(Path(predicted)),
-    )
+    check_about(folder / ABOUT, about)
+    notes: list[Note] = []
+
+    def part(name: str, read: Callable[[Path], Part]) -> Part | None:
+        return _part(folder / name, read, about, notes)
+
+    figures = part(FIGURES, read_object) or {}
+    check_figures(folder / FIGURES, figures, about)
+    log = part(LOG, read_log)
+    events = log.events if log else ()
+    notes += log.notes if log else ()
+    epochs = [event for event in events if event.get("event") == "epoch"]
+    check_epochs(folder / LOG, [*epochs, *figures.get("history", ())])
+    if (traffic := part(TRAFFIC, read_object)) is not None:
+        check_traffic(folder / TRAFFIC, traffic, about, figures)
+    if (trace := part(TRACE, read_trace)) is not None:
+        check_trace(folder / TRACE, trace, about, figures)
+    found = None
+    if predicted is not None:
+        found = read_prediction(Path(predicted))
+        check_fits(predicted, found, about, figures, traffic)
+        if not kinds_of(figures):
+            notes.append(Note(os.fspath(predicted), "nothing was measured to stand beside it"))
+    for name in ABSENT:
+        if name not in (FIGURES, LOG, TRAFFIC, TRACE):
+            part(name, Path.read_bytes)
+    return RunData(about, figures, events, traffic, trace, found, tuple(notes))
 
 
-def read_events(path: Path) -> tuple[Figures, ...]:
-    """Return the events of a log.
-
-    A line that is not whole is left out where it is the last one or a run begins after it: the run
-    was killed.
-
-    Parameters
-    ----------
-    path : Path
-        JSON objects, a line each.
-
-    Returns
-    -------
-    tuple of dict of str to Any
-        In the order of the file.
-
-    Raises
-    ------
-    FormatError : it cannot be read; another line is no JSON object.
-    """
+def _part(
+    path: Path, read: Callable[[Path], Part], about: Figures, notes: list[Note]
+) -> Part | None:
+    """Return a part of a run; None where there is none, with a note if there should be one."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path}: cannot be read ({error})") from error
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            event = json.loads(line)
-        except ValueError as error:
-            if number == len(lines) or _begins_a_run(lines[number]):
-                continue
-            raise FormatError(f"{path}: line {number} is not JSON") from error
-        if not isinstance(event, dict):
-            raise FormatError(f"{path}: line {number} is no JSON object")
-        found.append(event)
-    return tuple(found)
-
-
-def _begins_a_run(line: str) -> bool:
-    return '"event": "start"' in line
+        path.open("rb").close()
+    except FileNotFoundError:
+        if path.name in expected(about):
+            notes.append(missing(path, about))
+        return None
+    except OSError as error:
+        notes.append(Note(str(path), f"cannot be read ({error.strerror}); {ABSENT[path.name]}"))
+        return None
+    return read(path)

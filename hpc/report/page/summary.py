@@ -4,58 +4,79 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from hpc.report.durations import duration
+from hpc.report.durations import duration, precise
 from hpc.report.figures import quantity
-from hpc.report.page.of_ranks import WAITING, kinds_of
 from hpc.report.page.of_training import epochs_of
 from hpc.report.page.run_data import RunData
+from hpc.report.page.whole_time import whole_time
+from hpc.report.page.work_kinds import WAITING, kinds_of
+
+LINE = "command line"
+"""Name of the row that has it."""
 
 
-def tiles(run: RunData) -> list[tuple[str, str, str]]:
-    """Return the numbers that people look for first: name, value, unit.
+class Tile(NamedTuple):
+    """A number that people look for first.
+
+    value, unit : exact, as the figures have it. shown : for people, with a unit of its own where
+    it has any. covers : what it is of.
+    """
+
+    name: str
+    value: float
+    unit: str
+    shown: str
+    covers: str = ""
+
+
+def tiles(run: RunData) -> list[Tile]:
+    """Return the numbers that people look for first.
 
     Parameters
     ----------
-    run : RunData
-        What is known of the run.
+    run : of which little need be known.
 
     Returns
     -------
-    list of (str, str, str)
-        Name, value, unit; those that the run has.
+    As many as are known.
     """
     return list(_tiles(run))
 
 
-def _tiles(run: RunData) -> Iterator[tuple[str, str, str]]:
+def _tiles(run: RunData) -> Iterator[Tile]:
     figures, about = run.figures, run.about
     ranks = about.get("ranks")
     if ranks is not None:
-        yield "ranks", f"{ranks}", f"on {len(set(about.get('hosts', ())))} host(s)"
-    seconds = figures.get("seconds", about.get("seconds"))
-    if seconds is not None:
-        text, unit = duration(seconds).split() if seconds >= 10 else (f"{seconds:.3f}", "s")
-        yield "time", text, unit
+        yield Tile("ranks", ranks, "", str(ranks), f"on {len(set(about.get('hosts', ())))} host(s)")
+    time = whole_time(run)
+    if time is not None:
+        yield Tile(time.name, time.seconds, "s", precise(time.seconds), time.covers)
     for name, unit in (("edges_per_s", "edges/s"), ("images_per_s", "images/s")):
-        if name in figures:
-            text, unit = quantity(figures[name], unit).split()
-            yield "rate", text, unit
+        if name in figures and time is not None:
+            value = figures[name]
+            yield Tile("rate", value, unit, quantity(value, unit), f"of '{time.name}'")
     if figures.get("step_s"):
-        yield "step", f"{1e3 * figures['step_s']:.2f}", "ms"
-    epochs = epochs_of(run)
-    if epochs:
-        last = epochs[-1]
-        if last.get("loss") is not None:
-            yield "loss", f"{last['loss']:.4g}", f"epoch {last['epoch']}"
-        for name in ("validation_accuracy", "accuracy"):
-            if last.get(name) is not None:
-                yield name.replace("_", " "), f"{100 * last[name]:.2f}", "%"
-                break
+        shown = f"{1e3 * figures['step_s']:.2f} ms"
+        yield Tile("step", figures["step_s"], "s", shown, "mean of the whole run, no validation")
+    yield from _of_epochs(epochs_of(run))
     share = waiting_share(figures)
     if share is not None:
-        yield "waiting", f"{100 * share:.1f}", "% of the time"
+        covers = "all ranks, whole run: the grey of their bars"
+        yield Tile("waiting", share, "share", f"{100 * share:.1f} %", covers)
+
+
+def _of_epochs(epochs: list[dict[str, Any]]) -> Iterator[Tile]:
+    last = epochs[-1] if epochs else {}
+    covers = f"epoch {last.get('epoch')}"
+    if last.get("loss") is not None:
+        yield Tile("loss", last["loss"], "", f"{last['loss']:.4g}", covers)
+    for name in ("validation_accuracy", "accuracy"):
+        if last.get(name) is not None:
+            shown = f"{100 * last[name]:.2f} %"
+            yield Tile(name.replace("_", " "), last[name], "share", shown, covers)
+            return
 
 
 def waiting_share(figures: dict[str, Any]) -> float | None:
@@ -97,9 +118,9 @@ def about_rows(run: RunData) -> list[tuple[str, str]]:
     more = f" and {len(hosts) - 16} more" if len(hosts) > 16 else ""
     took = about.get("seconds")
     rows = [
-        ("command line", f"mpirun -n {about.get('ranks', '?')} {about.get('line', '?')}"),
+        (LINE, f"mpirun -n {about.get('ranks', '?')} {about.get('line', '?')}"),
         ("began", about.get("started")),
-        ("took", None if took is None else duration(took)),
+        ("whole command took", None if took is None else duration(took)),
         ("ended", about.get("ended")),
         ("exit code", about.get("code")),
         ("why", about.get("why")),

@@ -128,10 +128,11 @@ def _lines(chart: Lines, title: str, width: float) -> str:
     x = _along([x for one in chart.series for x, _ in one.points], left, right)
     parts = [*_frame(y, left, right, chart.x, chart.y)]
     parts += _x_labels([x.place(mark) for mark in x.marks], x.texts)
-    for one in chart.series:
+    for number, one in enumerate(chart.series):
         look, places = colour(one.colour), [(x.place(a), y.place(b)) for a, b in one.points]
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-        parts.append(element("polyline", f"line {look}", points=path))
+        dashed = " dashed" if chart.dashed(number) else ""
+        parts.append(element("polyline", f"line{dashed} {look}", points=path))
         if chart.marks or len(places) == 1:
             for (a, b), (cx, cy) in zip(one.points, places, strict=True):
                 dot = element("circle", f"mark {look}", cx=cx, cy=cy, r=3.5)

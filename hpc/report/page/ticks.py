@@ -6,27 +6,25 @@ from collections.abc import Sequence
 from math import ceil, floor, log10
 
 STEPS = (1, 2, 2.5, 5, 10)
+LEAST, GREATEST_POWER = 1e-290, 307
+"""Distances below count as none, and so many tens are in a float: marks are never out of range."""
 
 
 def ticks(low: float, high: float, most: int = 6, whole: bool = False) -> list[float]:
-    """Return round numbers that cover a range, evenly apart.
+    """Return round numbers that cover low..high, evenly apart, at most about `most`.
 
     Parameters
     ----------
-    low, high : float
-        The range; where it is empty, one that begins at `low` is covered.
-    most : int
-        About so many at most.
-    whole : bool
-        Whether only whole numbers will do.
+    low, high : of what is shown; where they are the same, something above is covered.
+    most : numbers.
+    whole : they are whole.
 
     Returns
     -------
-    list of float
-        Ascending, two or more; the first at `low` or below, the last at `high` or above.
+    At least two, ascending.
     """
-    if not high > low:
-        high = low + (abs(low) or 1.0)
+    if not high - low > LEAST:
+        high = low + (abs(low) if abs(low) > LEAST else 1.0)
     rough = (high - low) / max(1, most - 1)
     power = 10.0 ** floor(log10(rough))
     step = next(s * power for s in STEPS if s * power >= rough * (1 - 1e-9))
@@ -37,23 +35,22 @@ def ticks(low: float, high: float, most: int = 6, whole: bool = False) -> list[f
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Return powers of ten, with 2 and 5 times them where there are few, that cover a range.
+    """Return powers of ten, with 2 and 5 where there are few, that cover low..high.
 
     Parameters
     ----------
-    low, high : float
-        The range, above 0.
+    low, high : of what is shown, above LEAST.
 
     Returns
     -------
-    list of float
-        Ascending; the first at `low` or below.
+    At least two, ascending.
     """
     first, last = floor(log10(low)), ceil(log10(high) - 1e-9)
     powers = range(first, max(last, first + 1) + 1)
     if len(powers) > 4:
         apart = ceil(len(powers) / 7)
-        return [10.0**power for power in range(first, powers[-1] + apart, apart)]
+        kept = range(first, powers[-1] + apart, apart)
+        return sorted({10.0 ** min(power, GREATEST_POWER) for power in kept})
     marks = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
     start = max(mark for mark in marks if mark <= low * (1 + 1e-9))
     stop = min((mark for mark in marks if mark >= high * (1 - 1e-9)), default=marks[-1])
