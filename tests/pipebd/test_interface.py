@@ -77,7 +77,7 @@ def test_images_are_normalised_as_those_of_a_file(comm, shared_tmp):
         images = {split: (file.pixels(split), file.labels(split)) for split in file.sizes}
     made = ImageArrays(images)
     batch = ImageBatches(made, "train", 12, 0, training=False).load(0, 0)
-    x = torch.from_numpy(images["train"][0]).double() / 255
+    x = torch.tensor(images["train"][0]).double() / 255
     mean, std = x.mean((0, 2, 3), keepdim=True), x.std((0, 2, 3), correction=0, keepdim=True)
     torch.testing.assert_close(batch.images.double(), (x - mean) / std, rtol=0, atol=1e-5)
     assert batch.labels.tolist() == images["train"][1].tolist()
