@@ -2,6 +2,9 @@
 
 What cannot be run has a comment on the line before that says why: `<!-- skip: REASON -->` for the
 block that follows, `<!-- skip WORDS; WORDS: REASON -->` for its commands with these words.
+
+`<!-- printed -->` before a paragraph says that what stands in it `like this` is printed by the
+page's commands, figures among them.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 _SKIP = re.compile(r"<!-- skip(?P<words> [^:]*)?: (?P<reason>\S.*?) -->\n\s*\Z")
 _FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 _INDENTED = re.compile(r"(?<=\n\n)(?P<text>(?:    .*\n|\n(?=    ))+)")
+_PRINTED = re.compile(r"^<!-- printed -->\n(?P<text>(?:.+\n)+)", re.M)
 _COMMAND = re.compile(r"(python|mpirun|make|pip|bash) ")
 
 
@@ -44,6 +48,21 @@ def shell_blocks(page: str, indented: bool = False) -> list[Block]:
         ]
         found += [(start, text) for start, text in texts if _COMMAND.match(text)]
     return [_block(page[:start], text) for start, text in sorted(found)]
+
+
+def printed_words(page: str) -> list[str]:
+    """Return what a page says that its commands print, white space as one blank."""
+    return [
+        " ".join(words.split())
+        for paragraph in _PRINTED.finditer(page)
+        for words in re.findall(r"`([^`]+)`", paragraph["text"])
+    ]
+
+
+def not_printed(page: str, output: str) -> list[str]:
+    """Return what of `printed_words` is not in an output."""
+    shown = " ".join(output.split())
+    return [words for words in printed_words(page) if words not in shown]
 
 
 def _block(before: str, text: str) -> Block:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import shell_blocks
+from tests.docs.blocks import not_printed, printed_words, shell_blocks
 from tests.launching import ROOT
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -23,22 +23,27 @@ LIMIT_S = 600
 
 
 def texts():
-    """Return the blocks of every page that has any, the README's first."""
+    """Return the blocks of every page that has any, and the page, the README's first."""
     pages = [(ROOT / "README.md", True), *((page, False) for page in PAGES)]
-    found = [(path, shell_blocks(path.read_text("utf-8"), indented)) for path, indented in pages]
+    read = [(path, path.read_text("utf-8"), indented) for path, indented in pages]
+    found = [(path, shell_blocks(text, indented), text) for path, text, indented in read]
     return [
-        pytest.param(blocks, id=str(path.relative_to(ROOT))) for path, blocks in found if blocks
+        pytest.param(blocks, text, id=str(path.relative_to(ROOT)))
+        for path, blocks, text in found
+        if blocks
     ]
 
 
 @pytest.mark.timeout(LIMIT_S + 30)
-@pytest.mark.parametrize("blocks", texts())
-def test_commands_run(blocks, tmp_path):
+@pytest.mark.parametrize(("blocks", "page"), texts())
+def test_commands_run(blocks, page, tmp_path):
     script = "\n".join(block.script for block in blocks)
     if not script.strip():
         pytest.skip("; ".join(block.reason for block in blocks))
     ran = run_script(script, tmp_path)
     assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
+    missing = not_printed(page, ran.stdout)
+    assert not missing, f"{ran.stdout}\nnot printed: {missing}"
 
 
 def run_script(script, folder):
@@ -74,6 +79,13 @@ def test_blocks_are_found_and_skipped_by_their_markers():
     third = shell_blocks(page, indented=True)[-1]
     assert third.script.strip() == "python quick" and third.reason == "takes an hour"
     assert len(shell_blocks(page, indented=True)) == 3
+
+
+def test_figures_that_are_printed_are_compared():
+    page = "`not this`\n\n<!-- printed -->\nThe `3.4 %` of `all\ncolumns`.\nMuch.\n\n`nor this`\n"
+    assert printed_words(page) == ["3.4 %", "all columns"]
+    assert not_printed(page, "computed 3.4 %  of all\n columns") == []
+    assert not_printed(page, "computed 3.5 % of all columns") == ["3.4 %"]
 
 
 def test_every_skipped_block_says_why():
