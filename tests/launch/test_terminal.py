@@ -38,7 +38,7 @@ def visible(shown):
 def test_the_line_moves_and_what_is_printed_stands_above_it(training):
     code, shown = run_in_terminal(launched("--", *training), COLUMNS)
     assert code == 0, shown
-    assert shown.count(f"\r{ERASE}train") > 2
+    assert shown.count(f"\r{ERASE}train") >= 2
     moving = [line for line in visible(shown) if line.startswith("train ")]
     assert "400/400" in moving[-1] and "inputs/s" in moving[-1]
     assert max(map(len, moving)) <= COLUMNS
@@ -51,7 +51,7 @@ def test_standard_output_goes_where_it_was_sent(training, tmp_path):
         code, shown = run_in_terminal(launched("--", *training), COLUMNS, out)
     printed = (tmp_path / "out.txt").read_text()
     assert code == 0, shown
-    assert shown.count(ERASE) > 2 and "epoch" not in shown
+    assert shown.count(ERASE) >= 2 and "epoch" not in shown
     assert printed.count("epoch ") == 4 and "\x1b" not in printed
 
 
@@ -59,7 +59,7 @@ def test_one_process_in_a_terminal_keeps_them_apart_too(training, tmp_path):
     with open(tmp_path / "out.txt", "wb") as out:
         code, shown = run_in_terminal([sys.executable, "-m", "hpc", *training], COLUMNS, out)
     assert code == 0, shown
-    assert shown.count(ERASE) > 2 and "epoch" not in shown
+    assert shown.count(ERASE) >= 2 and "epoch" not in shown
     assert (tmp_path / "out.txt").read_text().count("epoch ") == 4
 
 

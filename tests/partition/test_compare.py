@@ -52,6 +52,6 @@ def test_the_picture_is_drawn(tmp_path):
     ],
 )
 def test_bad_input_is_found_before_the_work(tmp_path, monkeypatch, options, message):
-    monkeypatch.setattr("partition.compare_command.build_plan", None)
+    monkeypatch.setattr("partition.compare_command.build_watched", None)
     with pytest.raises(InputError, match=message):
         cli.main(["compare", str(challenge_file(tmp_path, 2)), *options])
