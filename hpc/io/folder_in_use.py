@@ -46,16 +46,35 @@ def folder_in_use(root: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
     InputError
         Another process holds it still.
     """
+    path = root / NAME
     try:
-        file = os.open(root / NAME, os.O_RDWR | os.O_CREAT, 0o666)
+        file = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
     except OSError:  # whoever cannot write here is told so when checkpoints are looked for
         yield
         return
     try:
+        file = _lockable(file, path)
         _lock(file, root, patience_s)
+        _say_who(path)
         yield
     finally:
         os.close(file)
+
+
+def _lockable(file: int, path: Path) -> int:
+    """Return a file that can be locked: open for writing where that takes it, as on NFS.
+
+    One that is open for reading keeps no file system from being made read-only.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            with contextlib.suppress(OSError):
+                writable = os.open(path, os.O_RDWR)
+                os.close(file)
+                return writable
+    return file
 
 
 def _lock(file: int, root: Path, patience_s: float) -> None:
@@ -69,9 +88,11 @@ def _lock(file: int, root: Path, patience_s: float) -> None:
                 "another folder"
             )
         time.sleep(LOOK_S)
+
+
+def _say_who(path: Path) -> None:
     with contextlib.suppress(OSError):  # a full disk
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n", encoding="utf-8")
 
 
 def _taken(file: int) -> bool:

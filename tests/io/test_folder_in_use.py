@@ -64,6 +64,22 @@ def test_a_file_system_without_locks_is_used_without(tmp_path, monkeypatch):
         assert (tmp_path / ".in-use").exists()
 
 
+def test_a_file_system_that_locks_what_is_open_for_writing(tmp_path, monkeypatch):
+    ours = fcntl.flock
+
+    def like_nfs(file, how):
+        if fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        ours(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", like_nfs)
+    held, again = (folder_in_use(tmp_path, patience_s=0) for _ in range(2))
+    with held, pytest.raises(InputError, match="in use"), again:
+        pass
+    with folder_in_use(tmp_path, patience_s=0):
+        pass
+
+
 def test_a_second_run_in_the_folder_ends_with_one_message(holder, tmp_path):
     words = ("--sizes", "784,10", "--degree", "8", "--activation", "identity")
     run_alone("-m", "datasets", "random", *words, "--out", tmp_path / "net.h5")
