@@ -7,6 +7,9 @@ import sys
 
 from hpc.report.terminal import VARIABLE, Terminal
 
+WIDTH = 80
+"""Columns of a terminal that does not know its own, as those of some programs do not."""
+
 
 def terminal_variables() -> dict[str, str]:
     """Return what to add to the ranks' environment.
@@ -18,5 +21,5 @@ def terminal_variables() -> dict[str, str]:
     """
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         return {}
-    columns = max(1, os.get_terminal_size(sys.stderr.fileno()).columns)
+    columns = os.get_terminal_size(sys.stderr.fileno()).columns or WIDTH
     return {VARIABLE: Terminal(columns, sys.stdout.isatty()).text}

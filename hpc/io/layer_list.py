@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -116,6 +117,25 @@ def _csr(weight: Any, where: str) -> sparse.csr_array:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix
+
+
+def digest_of_values(layers: Sequence[Layer]) -> str:
+    """Return what tells networks of one pattern apart. Pure.
+
+    Parameters
+    ----------
+    layers : from `layer_list`.
+
+    Returns
+    -------
+    16 hexadecimal digits of BLAKE2b over weights, biases, activations and clips.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for layer in layers:
+        digest.update(layer.weight.data)
+        digest.update(np.ascontiguousarray(layer.bias))
+        digest.update(f"{layer.activation} {layer.clip!r}".encode())
+    return digest.hexdigest()
 
 
 def header_of_layers(layers: Sequence[Layer]) -> NetworkHeader:

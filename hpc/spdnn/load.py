@@ -18,11 +18,12 @@ from mpi4py import MPI
 
 from hpc.comm.replicas import replica_groups
 from hpc.comm.route import route, route_rows
+from hpc.comm.sameness import same_on_all
 from hpc.comm.world import together
 from hpc.io import container, network, sharded
 from hpc.io.errors import InputError
 from hpc.io.halo import CutLayer, Ints, Part, Traffic, cut_layer, owned_ids
-from hpc.io.layer_list import Given, header_of_layers, layer_list
+from hpc.io.layer_list import Given, digest_of_values, header_of_layers, layer_list
 from hpc.io.network import FLOATS, NetworkFile, NetworkHeader, open_network
 from hpc.io.ownership import owned_range
 from hpc.io.plan import Plan, block_plan, check_parts, check_plan, read_plan
@@ -84,7 +85,7 @@ def load_shard(
             if isinstance(source, str | os.PathLike):
                 shard, bytes_read, random = _read(ranks.group, source, plan, job)
             else:
-                shard, bytes_read = _cut(ranks.group, source, plan, job), 0
+                shard, bytes_read = _cut(comm, ranks.group, source, plan, job), 0
             if dtype is not None and shard.dtype.name != dtype:
                 with together(ranks.group):
                     _check_dtype(dtype)
@@ -98,12 +99,20 @@ def _check_dtype(dtype: str) -> None:
         raise InputError(f"dtype {dtype!r}: expected {' or '.join(FLOATS)}")
 
 
-def _cut(comm: MPI.Comm, network: Sequence[Given], plan: Path | Plan | None, job: str) -> Shard:
-    with together(comm):
+def _cut(
+    world: MPI.Comm,
+    group: MPI.Comm,
+    network: Sequence[Given],
+    plan: Path | Plan | None,
+    job: str,
+) -> Shard:
+    """Return this rank's share of what all ranks of the world have in memory. Collective there."""
+    with together(world):
         layers = layer_list(network)
         header = header_of_layers(layers)
-        plan = _plan(header, plan, comm.size, job)
-    return build_shard(layers, plan, comm.rank)
+        plan = _plan(header, plan, group.size, job)
+    same_on_all(world, network=header.fingerprint, weights=digest_of_values(layers))
+    return build_shard(layers, plan, group.rank)
 
 
 def _read(comm: MPI.Comm, path: Path, plan: Path | Plan | None, job: str) -> Read:

@@ -46,6 +46,12 @@ def test_the_line_moves_and_what_is_printed_stands_above_it(training):
     assert "\x1b[?25l" not in shown, "a rank that is killed would leave the cursor hidden"
 
 
+def test_a_terminal_that_does_not_know_its_width_has_one(training):
+    code, shown = run_in_terminal(launched("--", *training), 0)
+    assert code == 0, shown
+    assert [line for line in visible(shown) if line.startswith("epoch   4  loss")]
+
+
 def test_standard_output_goes_where_it_was_sent(training, tmp_path):
     with open(tmp_path / "out.txt", "wb") as out:
         code, shown = run_in_terminal(launched("--", *training), COLUMNS, out)

@@ -203,6 +203,25 @@ def test_ranks_that_ask_for_different_things_are_told(comm, name):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize("part", ["weight", "bias", "activation"])
+def test_networks_of_one_pattern_that_differ_are_told(comm, part, replicas):
+    if comm.size % replicas or comm.size == 1:
+        return
+    layers = network()
+    if comm.rank == comm.size - 1:
+        weight, bias, activation = layers[-1].weight, layers[-1].bias, layers[-1].activation
+        layers[-1] = {
+            "weight": (weight * 2, bias, activation),
+            "bias": (weight, np.add(bias, 1), activation),
+            "activation": (weight, bias, "sigmoid" if activation == "tanh" else "tanh"),
+        }[part]
+    where = f"on rank {comm.size - 1}, .* on rank 0"
+    with pytest.raises(AgreedError, match=f"weights is .* {where}"):
+        hpc.spdnn.infer(comm, layers, inputs(3), replicas=replicas)
+
+
+@pytest.mark.mpi
 def test_what_is_wrong_on_one_rank_alone_is_raised_on_all(comm):
     x = inputs(3)
     if comm.rank == comm.size - 1:
