@@ -132,8 +132,8 @@ def digest_of_values(layers: Sequence[Layer]) -> str:
     """
     digest = hashlib.blake2b(digest_size=8)
     for layer in layers:
-        digest.update(layer.weight.data)
-        digest.update(np.ascontiguousarray(layer.bias))
+        for values in (layer.weight.data, layer.bias):
+            digest.update(np.ascontiguousarray(values).data)
         digest.update(f"{layer.activation} {layer.clip!r}".encode())
     return digest.hexdigest()
 
