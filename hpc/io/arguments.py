@@ -20,7 +20,7 @@ SHOWN = 60
 
 @dataclass(frozen=True)
 class Kind:
-    """What an argument may be.
+    """What a value may be, of an argument or of a field in a file.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Kind:
     """
 
     said: str
-    holds: Callable[[object], bool]
+    holds: Callable[[Any], bool]
 
 
 def _of_type(*types: type) -> Callable[[object], bool]:
@@ -42,7 +42,7 @@ def _no_flag(*types: type) -> Callable[[object], bool]:
 
 WHOLE = Kind("a whole number", _no_flag(numbers.Integral))
 NUMBER = Kind("a number", _no_flag(numbers.Real))
-SEED = Kind("a whole number of at least 0", lambda value: WHOLE.holds(value) and value >= 0)  # type: ignore[operator]
+SEED = Kind("a whole number of at least 0", lambda value: WHOLE.holds(value) and value >= 0)
 FLAG = Kind("True or False", _of_type(bool, np.bool_))
 TEXT = Kind("text", _of_type(str))
 PATH = Kind("a path", _of_type(str, os.PathLike))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
+from hpc.io import arguments
+from hpc.io.arguments import Kind
 from hpc.io.errors import FormatError
 
 LARGEST = 1e300
@@ -18,20 +20,12 @@ DEEPEST = 20
 """Objects and lists in each other."""
 
 
-class Kind(NamedTuple):
-    """What a value must be. says : in words, after 'expected'. fits : whether a value is one."""
-
-    says: str
-    fits: Callable[[Any], bool]
-
-
 def _is_number(value: Any) -> bool:
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return plain and abs(value) <= LARGEST and isfinite(value)
+    return arguments.NUMBER.holds(value) and abs(value) <= LARGEST and isfinite(value)
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_WHOLE
+    return arguments.WHOLE.holds(value) and 0 <= value <= LARGEST_WHOLE
 
 
 NUMBER = Kind("a number", _is_number)
@@ -71,7 +65,7 @@ def maybe(kind: Kind) -> Kind:
     -------
     The kind.
     """
-    return Kind(f"{kind.says}, or null", lambda value: value is None or kind.fits(value))
+    return Kind(f"{kind.said}, or null", lambda value: value is None or kind.holds(value))
 
 
 def lists(kind: Kind) -> Kind:
@@ -86,8 +80,8 @@ def lists(kind: Kind) -> Kind:
     The kind.
     """
     return Kind(
-        f"a list, each entry {kind.says}",
-        lambda value: isinstance(value, list) and all(map(kind.fits, value)),
+        f"a list, each entry {kind.said}",
+        lambda value: isinstance(value, list) and all(map(kind.holds, value)),
     )
 
 
@@ -103,8 +97,8 @@ def objects(kind: Kind) -> Kind:
     The kind.
     """
     return Kind(
-        f"an object, each value {kind.says}",
-        lambda value: isinstance(value, dict) and all(map(kind.fits, value.values())),
+        f"an object, each value {kind.said}",
+        lambda value: isinstance(value, dict) and all(map(kind.holds, value.values())),
     )
 
 
@@ -127,8 +121,8 @@ def wrong_field(
         if name not in found:
             if needed:
                 return f"no '{name}'"
-        elif not kind.fits(found[name]):
-            return f"'{name}' is {shown(found[name])}, expected {kind.says}"
+        elif not kind.holds(found[name]):
+            return f"'{name}' is {shown(found[name])}, expected {kind.said}"
     return None
 
 

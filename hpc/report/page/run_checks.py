@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
+from hpc.io.arguments import Kind
 from hpc.report.fields import (
     AMOUNT,
     COUNT,
@@ -18,7 +19,6 @@ from hpc.report.fields import (
     TEXT,
     WHOLE,
     WORDS,
-    Kind,
     lists,
     maybe,
     objects,
